@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/error.h"
+#include "tests/model/model_checks.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera {
@@ -68,8 +69,7 @@ TEST(Embedded, TheTableLearns) {
 
 TEST(Embedded, EqualSeedsGiveEqualParameters) {
   const Embedded one(small_table(), 3), same(small_table(), 3), other(small_table(), 4);
-  for (const auto& item : one.named_parameters())
-    EXPECT_TRUE(item.value().equal(same.named_parameters()[item.key()])) << item.key();
+  test::expect_equal_parameters(same, one);
   EXPECT_FALSE(one.named_parameters()["embedding"].equal(other.named_parameters()["embedding"]));
 }
 

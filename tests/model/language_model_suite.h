@@ -16,6 +16,7 @@
 #include "tessera/base/error.h"
 #include "tessera/model/language_model.h"
 #include "tessera/model/model_kind.h"
+#include "tests/model/model_checks.h"
 #include "tests/support/numerical_gradient.h"
 #include "tests/support/other_device.h"
 
@@ -56,23 +57,13 @@ class LanguageModelTest : public testing::TestWithParam<LanguageModelForm> {
 
   /// Hidden states of these tokens; `state` becomes the one after them.
   at::Tensor go_on(const at::Tensor& tokens, SequenceState& state) {
-    SequenceOutput read = model_->read(tokens, std::move(state));
-    state = std::move(read.state);
-    return read.outputs;
+    return test::go_on(*model_, tokens, state);
   }
 
   /// Hidden states of a sequence that is read in pieces of these lengths.
   at::Tensor read_in_pieces(const at::Tensor& all, const std::vector<int64_t>& lengths,
                             MemoryBound bound = {}) {
-    SequenceState state = model_->bounded_state(bound);
-    std::vector<at::Tensor> pieces;
-    int64_t first = 0;
-    for (int64_t length : lengths) {
-      pieces.push_back(go_on(all.narrow(1, first, length), state));
-      first += length;
-    }
-    EXPECT_EQ(first, all.size(1));
-    return at::cat(pieces, 1);
+    return test::read_in_pieces(*model_, all, lengths, model_->bounded_state(bound));
   }
 
   void expect_equal(const at::Tensor& actual, const at::Tensor& expected) {
@@ -238,48 +229,19 @@ TEST_P(LanguageModelTest, TheFutureDoesNotReachThePast) {
 TEST_P(LanguageModelTest, LearnsOneBatchByHeart) {
   model_->initialise(1);
   const at::Tensor inputs = tokens(2, 12), targets = tokens(2, 12, 9);
-  std::vector<at::Tensor> parameters = model_->parameters(), first, second;
-  for (const auto& parameter : parameters) {
-    first.push_back(at::zeros_like(parameter));
-    second.push_back(at::zeros_like(parameter));
-  }
-  double loss = 0;
-  for (int step = 1; step <= 400 && (step == 1 || loss >= 0.1); ++step) {  // Adam
-    const at::Tensor now = model_->loss(inputs, targets);
-    loss = now.item<double>();
-    const auto gradients = torch::autograd::grad({now}, parameters, {}, false, false, true);
-    at::NoGradGuard no_grad;
-    for (size_t i = 0; i < parameters.size(); ++i) {
-      if (!gradients[i].defined()) continue;
-      first[i].mul_(0.9).add_(gradients[i], 0.1);
-      second[i].mul_(0.99).addcmul_(gradients[i], gradients[i], 0.01);
-      const double rate = 0.02 * std::sqrt(1 - std::pow(0.99, step)) / (1 - std::pow(0.9, step));
-      parameters[i].addcdiv_(first[i], second[i].sqrt().add_(1e-8), -rate);
-    }
-  }
-  EXPECT_LT(loss, 0.1);
+  const auto loss = [&] { return model_->loss(inputs, targets); };
+  EXPECT_LT(loss_after_adam(model_->parameters(), loss, 0.1, 400), 0.1);
 }
 
 TEST_P(LanguageModelTest, EqualSeedsGiveEqualParameters) {
-  const auto copy_of = [&](uint64_t seed) {
-    model_->initialise(seed);
-    std::vector<at::Tensor> copies;
-    for (const auto& parameter : model_->parameters()) copies.push_back(parameter.detach().clone());
-    return copies;
-  };
-  const auto first = copy_of(7), other = copy_of(8), again = copy_of(7);
+  const auto first = drawn_parameters(*model_, 7), other = drawn_parameters(*model_, 8),
+             again = drawn_parameters(*model_, 7);
   for (size_t i = 0; i < first.size(); ++i) EXPECT_TRUE(first[i].equal(again[i])) << i;
   EXPECT_FALSE(first[0].equal(other[0]));
 }
 
 TEST_P(LanguageModelTest, ShapesAreKnownWithoutAllocatingParameters) {
-  const auto shapes = parameter_shapes(model_->kind(), model_->hyper_parameters());
-  const auto expected = parameter_shapes(*model_);
-  ASSERT_EQ(shapes.size(), expected.size());
-  for (size_t i = 0; i < shapes.size(); ++i) {
-    EXPECT_EQ(shapes[i].name, expected[i].name);
-    EXPECT_EQ(shapes[i].shape, expected[i].shape) << shapes[i].name;
-  }
+  expect_shapes_are_known(*model_);
   // 2^28 x 2^28 floats, which no machine holds.
   auto huge = model_->hyper_parameters();
   huge["channels"] = huge["vocabulary"] = int64_t{1} << 28;

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "tessera/base/error.h"
+#include "tests/model/model_checks.h"
 #include "tests/model/slow_network.h"
 #include "tests/support/numerical_gradient.h"
 
@@ -128,20 +129,11 @@ TEST(MemoryMosaicV2, StreamsAsItReadsTheWholeAtEightTimesTheShortTermMemory) {
   at::NoGradGuard no_grad;
   const at::Tensor tokens = some_tokens(2, 64);
   const at::Tensor whole = model.hidden(tokens);
-  const auto in_pieces = [&](const std::vector<int64_t>& lengths) {
-    SequenceState state = model.empty_state();
-    std::vector<at::Tensor> pieces;
-    int64_t first = 0;
-    for (const int64_t length : lengths) {
-      SequenceOutput read = model.read(tokens.narrow(1, first, length), std::move(state));
-      pieces.push_back(read.outputs);
-      state = std::move(read.state);
-      first += length;
-    }
-    return at::cat(pieces, 1);
-  };
   for (const auto& lengths : {std::vector<int64_t>(64, 1), {64}, {3, 1, 30, 1, 1, 20, 8}, {5, 59}})
-    EXPECT_LT(test::relative_error(in_pieces(lengths), whole), 1e-5) << lengths.size();
+    EXPECT_LT(test::relative_error(
+                  test::read_in_pieces(model, tokens, lengths, model.empty_state()), whole),
+              1e-5)
+        << lengths.size();
 }
 
 /// Rows whose long-term memories begin at different times, then forked in the middle of the delay.

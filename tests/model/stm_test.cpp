@@ -9,6 +9,7 @@
 #include "bench/model/plain_stm.h"
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
+#include "tests/model/model_checks.h"
 #include "tests/support/numerical_gradient.h"
 #include "tests/support/temporary_folder.h"
 
@@ -226,9 +227,7 @@ TEST(Stm, AStateIsForkedSelectedStackedAndContinued) {
 TEST(Stm, AStateSurvivesAFile) {
   Stm model(small_stm(), 3);
   const SequenceState state = model.read(at::randn({2, 6, 5}), model.empty_state()).state;
-  const test::TemporaryFolder folder;
-  save_tensors(folder / "state.safetensors", state.tensors());
-  const TensorFile file = TensorFile::load(folder / "state.safetensors");
+  const TensorFile file = test::through_a_file(state);
   const SequenceState loaded = model.state_from(file, model.empty_state());
   const auto& actual = loaded.as<TwoMemoryState>();
   EXPECT_TRUE(actual.item.equal(state.as<TwoMemoryState>().item));
@@ -264,9 +263,7 @@ TEST(Stm, ItsKindMakesItFromHyperParameters) {
   const auto made = model_kind("stm").make(model.hyper_parameters(), 3, at::kCPU);
   EXPECT_EQ(made->kind(), "stm");
   EXPECT_EQ(made->hyper_parameters(), model.hyper_parameters());
-  const auto parameters = made->named_parameters();
-  for (const auto& item : model.named_parameters())
-    EXPECT_TRUE(item.value().equal(parameters[item.key()])) << item.key();
+  test::expect_equal_parameters(*made, model);
   EXPECT_FALSE(model_kind("stm").language_model);
   EXPECT_THROW(make_language_model("stm", model.hyper_parameters()), UsageError);
 }
@@ -352,36 +349,16 @@ TEST(Stm, OverfitsOneBatch) {
     Stm model(config, 1);
     at::manual_seed(2);
     const at::Tensor x = at::randn({4, 6, 5}), targets = at::rand({4, 3, 4}).round();
-    std::vector<at::Tensor> means, squares;
-    for (const auto& parameter : model.parameters()) {
-      means.push_back(at::zeros_like(parameter));
-      squares.push_back(at::zeros_like(parameter));
-    }
-    double loss = 1;
-    for (int step = 1; step <= 400 && loss >= 1e-2; ++step) {  // Adam
-      model.zero_grad(true);
-      const at::Tensor error = at::mse_loss(model.forward(x, {}, 3), targets);
-      error.backward();
-      loss = error.item<double>();
-      at::NoGradGuard no_grad;
-      const auto parameters = model.parameters();
-      for (size_t k = 0; k < parameters.size(); ++k) {
-        const at::Tensor grad = parameters[k].grad();
-        if (!grad.defined()) continue;  // some variants leave parameters unused
-        means[k].mul_(0.9).add_(grad, 0.1);
-        squares[k].mul_(0.999).addcmul_(grad, grad, 0.001);
-        const at::Tensor scale = (squares[k] / (1 - std::pow(0.999, step))).sqrt_().add_(1e-8);
-        parameters[k].addcdiv_(means[k], scale, -3e-3 / (1 - std::pow(0.9, step)));
-      }
-    }
-    EXPECT_LT(loss, 1e-2) << enum_name(variant);
+    const auto loss = [&] { return at::mse_loss(model.forward(x, {}, 3), targets); };
+    EXPECT_LT(test::loss_after_adam(model.parameters(), loss, 1e-2, 400, 3e-3, 0.999), 1e-2)
+        << enum_name(variant);
   }
 }
 
 TEST(Stm, EqualSeedsGiveEqualParameters) {
   const Stm one(small_stm(), 4), two(small_stm(), 4), three(small_stm(), 5);
-  const auto a = one.named_parameters(), b = two.named_parameters(), c = three.named_parameters();
-  for (const auto& item : a) EXPECT_TRUE(item.value().equal(b[item.key()])) << item.key();
+  const auto a = one.named_parameters(), c = three.named_parameters();
+  test::expect_equal_parameters(two, one);
   EXPECT_FALSE(a["distillation.weight"].equal(c["distillation.weight"]));
   EXPECT_LE(a["distillation.weight"].abs().max().item<double>(), 1 / 6.0);
   EXPECT_GT(a["distillation.weight"].abs().max().item<double>(), 0.9 / 6.0);

@@ -3,7 +3,6 @@
 #include "lab/baseline/recurrent_network.h"
 
 #include <ATen/ATen.h>
-#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -14,6 +13,8 @@
 
 #include "tessera/base/error.h"
 #include "tessera/model/model_kind.h"
+#include "tests/model/model_checks.h"
+#include "tests/support/drawn.h"
 #include "tests/support/numerical_gradient.h"
 #include "tests/support/other_device.h"
 #include "tests/support/temporary_folder.h"
@@ -57,22 +58,17 @@ class RecurrentNetworkTest : public testing::TestWithParam<NetworkForm> {
   void perturb() {
     model_->to(at::kDouble);
     at::NoGradGuard no_grad;
-    for (auto& parameter : model_->parameters()) parameter.add_(drawn(parameter.sizes(), 3, 0.2));
+    for (auto& parameter : model_->parameters())
+      parameter.add_(test::drawn(parameter.sizes(), 3, 0.2));
   }
 
-  static at::Tensor drawn(at::IntArrayRef sizes, int64_t seed, double deviation = 1) {
-    auto generator = at::make_generator<at::CPUGeneratorImpl>(seed);
-    return at::empty(sizes, at::kDouble).normal_(0, deviation, generator);
-  }
   static at::Tensor inputs(int64_t B, int64_t T, int64_t seed = 1) {
-    return drawn({B, T, kInputs}, seed);
+    return test::drawn({B, T, kInputs}, seed);
   }
 
   /// Outputs of the next steps; `state` becomes the one after them.
   at::Tensor go_on(const at::Tensor& x, SequenceState& state) {
-    SequenceOutput read = model_->read(x, std::move(state));
-    state = std::move(read.state);
-    return read.outputs;
+    return test::go_on(*model_, x, state);
   }
 
   at::Tensor whole(const at::Tensor& x) {
@@ -92,16 +88,8 @@ TEST_P(RecurrentNetworkTest, ReadingInAnyPiecesGivesTheWhole) {
   perturb();
   const at::Tensor x = inputs(2, 11), y = whole(x);
   for (const std::vector<int64_t>& lengths :
-       {std::vector<int64_t>(11, 1), {11}, {1, 10}, {0, 5, 0, 1, 3, 2, 0}, {10, 1}}) {
-    SequenceState state = model_->empty_state();
-    std::vector<at::Tensor> pieces;
-    int64_t first = 0;
-    for (int64_t length : lengths) {
-      pieces.push_back(go_on(x.narrow(1, first, length), state));
-      first += length;
-    }
-    expect_equal(at::cat(pieces, 1), y);
-  }
+       {std::vector<int64_t>(11, 1), {11}, {1, 10}, {0, 5, 0, 1, 3, 2, 0}, {10, 1}})
+    expect_equal(test::read_in_pieces(*model_, x, lengths, model_->empty_state()), y);
 }
 
 TEST_P(RecurrentNetworkTest, OutputsAreGivenFromTheStepThatWasAskedFor) {
@@ -148,9 +136,7 @@ TEST_P(RecurrentNetworkTest, AStateSurvivesAFile) {
   const at::Tensor x = inputs(2, 5).to(at::kFloat), more = inputs(2, 3, 2).to(at::kFloat);
   SequenceState state = model_->empty_state();
   go_on(x, state);
-  const test::TemporaryFolder folder;
-  save_tensors(folder / "state.safetensors", state.tensors());
-  TensorFile file = TensorFile::load(folder / "state.safetensors");
+  TensorFile file = test::through_a_file(state);
   SequenceState restored = model_->state_from(file, model_->empty_state());
   EXPECT_TRUE(go_on(more, restored).equal(go_on(more, state)));
   const auto last = std::prev(file.tensors.end());
@@ -165,18 +151,9 @@ TEST_P(RecurrentNetworkTest, AStateSurvivesAFile) {
 }
 
 TEST_P(RecurrentNetworkTest, ParametersSurviveAFile) {
-  const test::TemporaryFolder folder;
-  NamedTensors parameters;
-  for (const auto& item : model_->named_parameters())
-    parameters.emplace_back(item.key(), item.value());
-  save_tensors(folder / "model.safetensors", parameters);
-  const TensorFile file = TensorFile::load(folder / "model.safetensors");
-  const auto loaded =
-      model_kind(model_->kind()).make(model_->hyper_parameters(), std::nullopt, at::kCPU);
-  at::NoGradGuard no_grad;
-  for (auto& item : loaded->named_parameters())
-    item.value().copy_(file.at(item.key(), item.value().sizes().vec()));
+  const auto loaded = test::through_a_file(*model_);
   EXPECT_EQ(loaded->hyper_parameters(), model_->hyper_parameters());
+  at::NoGradGuard no_grad;
   const at::Tensor x = inputs(2, 7).to(at::kFloat);
   EXPECT_TRUE(loaded->forward(x).equal(model_->forward(x)));
 }
@@ -226,35 +203,13 @@ TEST_P(RecurrentNetworkTest, StaysFiniteOnLargeAndZeroInputs) {
 TEST_P(RecurrentNetworkTest, LearnsOneBatchByHeart) {
   const at::Tensor x = inputs(4, 6).to(at::kFloat);
   const at::Tensor targets = inputs(4, 3, 9).narrow(2, 0, kOutputs).gt(0).to(at::kFloat);
-  std::vector<at::Tensor> parameters = model_->parameters(), first, second;
-  for (const auto& parameter : parameters) {
-    first.push_back(at::zeros_like(parameter));
-    second.push_back(at::zeros_like(parameter));
-  }
-  double loss = 1;
-  for (int step = 1; step <= 800 && loss >= 0.02; ++step) {  // Adam
-    const at::Tensor now = at::mse_loss(model_->forward(x, {}, 3), targets);
-    loss = now.item<double>();
-    const auto gradients = torch::autograd::grad({now}, parameters);
-    at::NoGradGuard no_grad;
-    for (size_t i = 0; i < parameters.size(); ++i) {
-      first[i].mul_(0.9).add_(gradients[i], 0.1);
-      second[i].mul_(0.99).addcmul_(gradients[i], gradients[i], 0.01);
-      const double rate = 0.02 * std::sqrt(1 - std::pow(0.99, step)) / (1 - std::pow(0.9, step));
-      parameters[i].addcdiv_(first[i], second[i].sqrt().add_(1e-8), -rate);
-    }
-  }
-  EXPECT_LT(loss, 0.02);
+  const auto loss = [&] { return at::mse_loss(model_->forward(x, {}, 3), targets); };
+  EXPECT_LT(test::loss_after_adam(model_->parameters(), loss, 0.02, 800), 0.02);
 }
 
 TEST_P(RecurrentNetworkTest, EqualSeedsGiveEqualParameters) {
-  const auto copy_of = [&](uint64_t seed) {
-    model_->initialise(seed);
-    std::vector<at::Tensor> copies;
-    for (const auto& parameter : model_->parameters()) copies.push_back(parameter.detach().clone());
-    return copies;
-  };
-  const auto one = copy_of(7), other = copy_of(8), again = copy_of(7);
+  const auto one = test::drawn_parameters(*model_, 7), other = test::drawn_parameters(*model_, 8),
+             again = test::drawn_parameters(*model_, 7);
   bool differs = false;
   for (size_t i = 0; i < one.size(); ++i) {
     EXPECT_TRUE(one[i].equal(again[i])) << i;
@@ -264,13 +219,7 @@ TEST_P(RecurrentNetworkTest, EqualSeedsGiveEqualParameters) {
 }
 
 TEST_P(RecurrentNetworkTest, ShapesAreKnownWithoutAllocatingParameters) {
-  const auto shapes = parameter_shapes(model_->kind(), model_->hyper_parameters());
-  const auto expected = parameter_shapes(*model_);
-  ASSERT_EQ(shapes.size(), expected.size());
-  for (size_t i = 0; i < shapes.size(); ++i) {
-    EXPECT_EQ(shapes[i].name, expected[i].name);
-    EXPECT_EQ(shapes[i].shape, expected[i].shape) << shapes[i].name;
-  }
+  test::expect_shapes_are_known(*model_);
   EXPECT_FALSE(model_kind(model_->kind()).language_model);
 }
 
@@ -337,7 +286,7 @@ TEST_P(RecurrentNetworkTest, RefusesImpossibleSizes) {
 
 TEST_P(RecurrentNetworkTest, AnotherDeviceGivesTheSame) {
   perturb();
-  const at::Tensor x = drawn({2, 6, kInputs}, 4);
+  const at::Tensor x = inputs(2, 6, 4);
   const auto results = [&] {
     std::vector<at::Tensor> found =
         torch::autograd::grad({model_->forward(x).square().sum()}, model_->parameters());

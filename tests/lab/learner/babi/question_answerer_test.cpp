@@ -10,6 +10,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/model/initialisation.h"
+#include "tests/model/model_checks.h"
 #include "tests/support/folders.h"
 #include "tests/support/numerical_gradient.h"
 #include "tests/support/temporary_folder.h"
@@ -310,10 +311,7 @@ TEST(QuestionAnswerer, ReadingInPiecesIsReadingAtOnce) {
   const at::Tensor sentences = some_questions().sentences, all = model->forward(sentences);
   SequenceOutput first = model->read(sentences.slice(1, 0, 4), model->empty_state());
   EXPECT_LT(relative_error(first.outputs, all.slice(1, 0, 4)), 1e-9);
-  const test::TemporaryFolder folder;
-  save_tensors(folder / "state.safetensors", first.state.tensors());
-  SequenceState loaded =
-      model->state_from(TensorFile::load(folder / "state.safetensors"), model->empty_state());
+  SequenceState loaded = model->state_from(test::through_a_file(first.state), model->empty_state());
   for (SequenceState* state : {&first.state, &loaded}) {
     const SequenceOutput rest = model->read(sentences.slice(1, 4), std::move(*state), 2);
     EXPECT_LT(relative_error(rest.outputs, all.slice(1, 6)), 1e-9);
@@ -346,29 +344,10 @@ TEST(QuestionAnswerer, LearnsOneBatchByHeart) {
   const at::Tensor questions = at::randint(1, 11, {6, 2, 4}, at::kLong);
   const at::Tensor after = at::randint(1, 6, {6, 2}, at::kLong);
   const at::Tensor answers = at::randint(1, 11, {12}, at::kLong);
-  std::vector<at::Tensor> means, squares;
-  for (const auto& parameter : model.parameters()) {
-    means.push_back(at::zeros_like(parameter));
-    squares.push_back(at::zeros_like(parameter));
-  }
-  double loss = 0;
-  for (int step = 1; step <= 300; ++step) {
-    const at::Tensor error =
-        at::cross_entropy_loss(model.answer(sentences, questions, after).flatten(0, 1), answers);
-    loss = error.item<double>();
-    model.zero_grad();
-    error.backward();
-    at::NoGradGuard no_grad;  // Adam
-    size_t k = 0;
-    for (auto& parameter : model.parameters()) {
-      means[k].lerp_(parameter.grad(), 0.1);
-      squares[k].lerp_(parameter.grad().square(), 0.01);
-      const at::Tensor scale = (squares[k] / (1 - std::pow(0.99, step))).sqrt() + 1e-8;
-      parameter.addcdiv_(means[k], scale, -0.01 / (1 - std::pow(0.9, step)));
-      ++k;
-    }
-  }
-  EXPECT_LT(loss, 0.05);
+  const auto loss = [&] {
+    return at::cross_entropy_loss(model.answer(sentences, questions, after).flatten(0, 1), answers);
+  };
+  EXPECT_LT(test::loss_after_adam(model.parameters(), loss, 0.05, 300, 0.01), 0.05);
 }
 
 TEST(QuestionAnswerer, ItsKindMakesItFromHyperParameters) {
@@ -376,10 +355,9 @@ TEST(QuestionAnswerer, ItsKindMakesItFromHyperParameters) {
   const ModelKind& kind = model_kind("question_answerer");
   const auto made = kind.make(model.hyper_parameters(), 3, at::kCPU);
   EXPECT_EQ(made->hyper_parameters(), model.hyper_parameters());
-  const auto parameters = made->named_parameters();
-  for (const auto& item : model.named_parameters())
-    EXPECT_TRUE(item.value().equal(parameters[item.key()])) << item.key();
+  test::expect_equal_parameters(*made, model);
   EXPECT_FALSE(kind.language_model);
+  const auto parameters = made->named_parameters();
   const QuestionAnswerer sizes(small_answerer(), std::nullopt, at::kMeta);
   for (const auto& item : sizes.named_parameters()) {
     EXPECT_TRUE(item.value().is_meta()) << item.key();
@@ -409,15 +387,10 @@ TEST(QuestionAnswerer, RefusesWhatDoesNotFit) {
   SequenceState state = model->read(good.sentences, model->empty_state()).state;
   EXPECT_THROW(model->read(good.sentences.slice(0, 1), std::move(state)), UsageError);
 
-  const auto message = [](auto change) -> std::string {
+  const auto message = [](auto change) {
     QuestionAnswererConfig config = small_answerer();
     change(config);
-    try {
-      QuestionAnswerer(config, std::nullopt, at::kMeta);
-    } catch (const UsageError& error) {
-      return error.what();
-    }
-    return "nothing was thrown";
+    return test::message_of<UsageError>([&] { QuestionAnswerer(config, std::nullopt, at::kMeta); });
   };
   EXPECT_THAT(message([](auto& c) { c.vocabulary = 0; }), HasSubstr("model.vocabulary is 0"));
   EXPECT_THAT(message([](auto& c) { c.words = 0; }), HasSubstr("model.words is 0"));

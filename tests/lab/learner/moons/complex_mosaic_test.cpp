@@ -12,6 +12,9 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/error.h"
+#include "tessera/train/checkpoint.h"
+#include "tessera/train/optimizer.h"
+#include "tests/model/model_checks.h"
 #include "tests/support/drawn.h"
 #include "tests/support/numerical_gradient.h"
 #include "tests/support/temporary_folder.h"
@@ -20,8 +23,10 @@ namespace tessera {
 namespace {
 
 using test::drawn;
+using test::go_on;
 
 constexpr double kComplexTolerance = 1e-10;  // other order of the same sums, in double
+constexpr AdamWConfig kAdam = {.weight_decay = 0, .beta2 = 0.999, .bias_correction = false};
 
 /// Four complex inputs, two complex outputs, two memories of two complex channels, in double.
 ComplexMosaic small_complex_mosaic() {
@@ -36,13 +41,6 @@ at::Tensor inputs(int64_t B, int64_t T, int64_t seed = 1) {
 at::Tensor whole(ComplexMosaic& model, const at::Tensor& x) {
   at::NoGradGuard no_grad;
   return model.forward(x);
-}
-
-/// Outputs of the next steps; `state` becomes the one after them.
-at::Tensor go_on(ComplexMosaic& model, const at::Tensor& x, SequenceState& state) {
-  SequenceOutput read = model.read(x, std::move(state));
-  state = std::move(read.state);
-  return read.outputs;
 }
 
 void expect_equal(const at::Tensor& actual, const at::Tensor& expected) {
@@ -146,21 +144,15 @@ TEST(ComplexMosaic, IsMovedAsTheAuthorsFormIs) {
   const auto projected = [](const at::Tensor& real) {  // [2, 2] -> re, im
     return at::stack({(real[0][0] + real[1][1]) / 2, (real[1][0] - real[0][1]) / 2});
   };
-  at::Tensor theirs = drawn({2, 2}, 5, 0.4).requires_grad_(true);
-  at::Tensor ours = projected(theirs).detach().requires_grad_(true);
+  const at::Tensor theirs = drawn({2, 2}, 5, 0.4).requires_grad_(true);
+  const at::Tensor ours = projected(theirs).detach().requires_grad_(true);
   const at::Tensor wanted = drawn({2}, 6, 0.4);
-  std::vector<at::Tensor> first = {at::zeros({2, 2}, at::kDouble), at::zeros({2}, at::kDouble)};
-  std::vector<at::Tensor> second = {first[0].clone(), first[1].clone()};
+  AdamW optimizer({{"theirs", theirs}, {"ours", ours}}, kAdam);
   for (int step = 0; step < 20; ++step) {
-    const auto update = [&](at::Tensor& parameter, const at::Tensor& loss, size_t i) {
-      const at::Tensor gradient = torch::autograd::grad({loss}, {parameter})[0];
-      at::NoGradGuard no_grad;
-      first[i].mul_(0.9).add_(gradient, 0.1);
-      second[i].mul_(0.999).addcmul_(gradient, gradient, 0.001);
-      parameter.addcdiv_(first[i], second[i].sqrt().add_(1e-8), -0.01);
-    };
-    update(theirs, (projected(theirs) - wanted).pow(4).sum(), 0);
-    update(ours, (ours - wanted).pow(4).sum(), 1);
+    optimizer.clear_gradients();
+    (projected(theirs) - wanted).pow(4).sum().backward();
+    (ours - wanted).pow(4).sum().backward();
+    optimizer.step(0.01);
   }
   EXPECT_LT(test::relative_error(ours.detach(), projected(theirs).detach()), 1e-4);
 }
@@ -197,16 +189,8 @@ TEST(ComplexMosaic, ReadingInAnyPiecesGivesTheWhole) {
   ComplexMosaic model = small_complex_mosaic();
   const at::Tensor x = inputs(2, 11), z = whole(model, x);
   for (const std::vector<int64_t>& lengths :
-       {std::vector<int64_t>(11, 1), {11}, {1, 10}, {0, 5, 0, 1, 3, 2, 0}, {10, 1}}) {
-    SequenceState state = model.empty_state();
-    std::vector<at::Tensor> pieces;
-    int64_t first = 0;
-    for (int64_t length : lengths) {
-      pieces.push_back(go_on(model, x.narrow(1, first, length), state));
-      first += length;
-    }
-    expect_equal(at::cat(pieces, 1), z);
-  }
+       {std::vector<int64_t>(11, 1), {11}, {1, 10}, {0, 5, 0, 1, 3, 2, 0}, {10, 1}})
+    expect_equal(test::read_in_pieces(model, x, lengths, model.empty_state()), z);
   for (int64_t first : {0, 1, 2, 10, 11}) {
     expect_equal(model.forward(x, {}, first).detach(), z.slice(1, first));
     expect_equal(model.read(x, model.empty_state(), first).outputs, z.slice(1, first));
@@ -234,12 +218,10 @@ TEST(ComplexMosaic, AStateSurvivesAFile) {
   const auto steps = [](int64_t T, int64_t seed) {
     return drawn({2, T, 6}, seed, 0.4).to(at::kFloat);
   };
-  const test::TemporaryFolder folder;
   for (const int64_t read : {1, 5}) {
     SequenceState state = model.empty_state();
     go_on(model, steps(read, 1), state);
-    save_tensors(folder / "state.safetensors", state.tensors());
-    TensorFile file = TensorFile::load(folder / "state.safetensors");
+    TensorFile file = test::through_a_file(state);
     SequenceState restored = model.state_from(file, model.empty_state());
     EXPECT_TRUE(go_on(model, steps(3, 2), restored).equal(go_on(model, steps(3, 2), state)));
     file.tensors["pending_key"] = file.tensors["pending_key"].narrow(0, 0, 1);
@@ -251,16 +233,9 @@ TEST(ComplexMosaic, AStateSurvivesAFile) {
 
 TEST(ComplexMosaic, ParametersSurviveAFile) {
   ComplexMosaic model({.heads = 1}, 5);
-  const test::TemporaryFolder folder;
-  NamedTensors parameters;
-  for (const auto& item : model.named_parameters())
-    parameters.emplace_back(item.key(), item.value());
-  save_tensors(folder / "model.safetensors", parameters);
-  const TensorFile file = TensorFile::load(folder / "model.safetensors");
-  const auto loaded = model_kind("complex_mosaic").make(model.hyper_parameters(), {}, at::kCPU);
+  const auto loaded = test::through_a_file(model);
+  EXPECT_EQ(loaded->kind(), "complex_mosaic");
   at::NoGradGuard no_grad;
-  for (auto& item : loaded->named_parameters())
-    item.value().copy_(file.at(item.key(), item.value().sizes().vec()));
   const at::Tensor x = drawn({2, 7, 6}, 1, 0.4).to(at::kFloat);
   EXPECT_TRUE(loaded->forward(x).equal(model.forward(x)));
 }
@@ -272,23 +247,15 @@ TEST(ComplexMosaic, LearnsOneBatchByHeart) {
   const at::Tensor x =
       at::stack({angles.sin(), angles.cos()}, -1).flatten(1).unsqueeze(0);  // [1, T, 4]
   ComplexMosaic model({.inputs = 4, .outputs = 4, .heads = 2, .channels = 4}, 2);
-  std::vector<at::Tensor> parameters = model.parameters(), first, second;
-  for (const auto& parameter : parameters) {
-    first.push_back(at::zeros_like(parameter));
-    second.push_back(at::zeros_like(parameter));
-  }
+  AdamW optimizer(trainable_parameters(model), kAdam);
   double loss = 1;
   for (int step = 0; step < 600 && loss > 1e-3; ++step) {
     const at::Tensor now =
         at::mse_loss(model.forward(x, {}, 12).slice(1, 0, 11), x.slice(1, 13, 24));
     loss = now.item<double>();
-    const auto gradients = torch::autograd::grad({now}, parameters);
-    at::NoGradGuard no_grad;
-    for (size_t i = 0; i < parameters.size(); ++i) {
-      first[i].mul_(0.9).add_(gradients[i], 0.1);
-      second[i].mul_(0.999).addcmul_(gradients[i], gradients[i], 0.001);
-      parameters[i].addcdiv_(first[i], second[i].sqrt().add_(1e-8), -0.01);
-    }
+    optimizer.clear_gradients();
+    now.backward();
+    optimizer.step(0.01);
   }
   EXPECT_LT(loss, 1e-3);
 }

@@ -13,6 +13,7 @@
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/train/checkpoint.h"
 #include "tessera/train/training.h"
+#include "tests/model/model_checks.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera::task {
@@ -103,9 +104,8 @@ TEST(PongTraining, TheModelDirectoryHoldsTheAgent) {
     EXPECT_TRUE(at::cat({first.outputs, last.outputs}, 1).allclose(whole));
     EXPECT_TRUE(network.forward(frames, {}, 2).equal(whole.slice(1, 2)));
     EXPECT_EQ(network.read(frames.slice(1, 0, 0), network.empty_state()).outputs.size(1), 0);
-    save_tensors(folder / "state.safetensors", first.state.tensors());
     const auto restored =
-        network.state_from(TensorFile::load(folder / "state.safetensors"), network.empty_state());
+        network.state_from(test::through_a_file(first.state), network.empty_state());
     EXPECT_TRUE(
         network.read(frames.slice(1, 2), SequenceState(restored)).outputs.equal(last.outputs));
     EXPECT_THROW(network.forward(at::zeros({2, 3, 399})), UsageError);

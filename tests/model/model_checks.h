@@ -1,0 +1,119 @@
+#pragma once
+
+// What the suites of several kinds of models have in common.
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+#include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "tessera/model/model_kind.h"
+#include "tessera/model/sequence_model.h"
+#include "tessera/tensor/tensor_file.h"
+#include "tests/support/temporary_folder.h"
+
+namespace tessera::test {
+
+/// Outputs of the next inputs; `state` becomes the one after them.
+inline at::Tensor go_on(SequenceModel& model, const at::Tensor& inputs, SequenceState& state) {
+  SequenceOutput read = model.read(inputs, std::move(state));
+  state = std::move(read.state);
+  return read.outputs;
+}
+
+/// Outputs of all inputs, read from `state` on in pieces of these lengths.
+inline at::Tensor read_in_pieces(SequenceModel& model, const at::Tensor& all,
+                                 const std::vector<int64_t>& lengths, SequenceState state) {
+  std::vector<at::Tensor> pieces;
+  int64_t first = 0;
+  for (const int64_t length : lengths) {
+    pieces.push_back(go_on(model, all.narrow(1, first, length), state));
+    first += length;
+  }
+  EXPECT_EQ(first, all.size(1));
+  return at::cat(pieces, 1);
+}
+
+/// The state's tensors, written to a file and read from it.
+inline TensorFile through_a_file(const SequenceState& state) {
+  const TemporaryFolder folder;
+  save_tensors(folder / "state.safetensors", state.tensors());
+  return TensorFile::load(folder / "state.safetensors");
+}
+
+/// A model of the same kind that begins with the parameters that a file kept of this one.
+inline std::shared_ptr<SequenceModel> through_a_file(const SequenceModel& model) {
+  const TemporaryFolder folder;
+  NamedTensors parameters;
+  for (const auto& item : model.named_parameters())
+    parameters.emplace_back(item.key(), item.value());
+  save_tensors(folder / "model.safetensors", parameters);
+  const TensorFile file = TensorFile::load(folder / "model.safetensors");
+  const auto loaded = model_kind(model.kind()).make(model.hyper_parameters(), {}, at::kCPU);
+  at::NoGradGuard no_grad;
+  for (auto& item : loaded->named_parameters())
+    item.value().copy_(file.at(item.key(), item.value().sizes().vec()));
+  return loaded;
+}
+
+/// Copies of the parameters that the model draws from a seed.
+inline std::vector<at::Tensor> drawn_parameters(SequenceModel& model, uint64_t seed) {
+  model.initialise(seed);
+  std::vector<at::Tensor> copies;
+  for (const auto& parameter : model.parameters()) copies.push_back(parameter.detach().clone());
+  return copies;
+}
+
+inline void expect_equal_parameters(const torch::nn::Module& actual,
+                                    const torch::nn::Module& expected) {
+  const auto parameters = actual.named_parameters();
+  for (const auto& item : expected.named_parameters())
+    EXPECT_TRUE(item.value().equal(parameters[item.key()])) << item.key();
+}
+
+/// The kind knows the model's shapes from its hyper-parameters.
+inline void expect_shapes_are_known(const SequenceModel& model) {
+  const auto shapes = parameter_shapes(model.kind(), model.hyper_parameters());
+  const auto expected = parameter_shapes(model);
+  ASSERT_EQ(shapes.size(), expected.size());
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    EXPECT_EQ(shapes[i].name, expected[i].name);
+    EXPECT_EQ(shapes[i].shape, expected[i].shape) << shapes[i].name;
+  }
+}
+
+/// The first loss below `goal` that updates by Adam come to, or the last one of so many.
+inline double loss_after_adam(const std::vector<at::Tensor>& parameters,
+                              const std::function<at::Tensor()>& loss_of, double goal, int updates,
+                              double rate = 0.02, double beta2 = 0.99) {
+  std::vector<at::Tensor> first, second;
+  for (const at::Tensor& parameter : parameters) {
+    first.push_back(at::zeros_like(parameter));
+    second.push_back(at::zeros_like(parameter));
+  }
+  double loss = std::numeric_limits<double>::infinity();
+  for (int step = 1; step <= updates && loss >= goal; ++step) {
+    const at::Tensor now = loss_of();
+    loss = now.item<double>();
+    const auto gradients =
+        torch::autograd::grad({now}, parameters, {}, false, false, /*allow_unused=*/true);
+    at::NoGradGuard no_grad;
+    const double correction = std::sqrt(1 - std::pow(beta2, step)) / (1 - std::pow(0.9, step));
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      if (!gradients[i].defined()) continue;
+      first[i].mul_(0.9).add_(gradients[i], 0.1);
+      second[i].mul_(beta2).addcmul_(gradients[i], gradients[i], 1 - beta2);
+      parameters[i].addcdiv_(first[i], second[i].sqrt().add_(1e-8), -rate * correction);
+    }
+  }
+  return loss;
+}
+
+}  // namespace tessera::test
