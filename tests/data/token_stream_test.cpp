@@ -9,6 +9,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/safetensors.h"
 #include "tessera/base/utf8.h"
+#include "tests/support/mutated.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/token_stream.h"
 
@@ -124,11 +125,7 @@ TEST_F(TokenStreamFile, SurvivesMutatedFiles) {
   write({"abcdef", "gh"}, Tokenizer::bytes(EndOfText::kPresent));
   const std::string valid = read_file(file());
   const bool held = rc::check("load or DataError", [&] {
-    std::string damaged = valid;
-    for (int i = *rc::gen::inRange(1, 4); i > 0; --i)
-      damaged[*rc::gen::inRange<size_t>(0, damaged.size())] = *rc::gen::arbitrary<char>();
-    if (*rc::gen::arbitrary<bool>()) damaged.resize(*rc::gen::inRange<size_t>(0, damaged.size()));
-    write_file(file(), damaged);
+    write_file(file(), test::mutated(valid));
     try {
       all(TokenStream::open(file()));
     } catch (const DataError&) {
