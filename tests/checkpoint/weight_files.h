@@ -2,10 +2,8 @@
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -13,20 +11,13 @@
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/checkpoint/model_directory.h"
+#include "tests/support/temporary_folder.h"
 
 namespace tessera::test {
 
 /// A folder that goes when the test ends.
 class WeightFiles : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() /
-              fmt::format("tessera_weights_{}_{}", getpid(),
-                          testing::UnitTest::GetInstance()->current_test_info()->name());
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   static std::shared_ptr<LanguageModel> model_of(const char* kind, const std::string& fields) {
     const auto model = make_language_model(
         kind, config::parse_json(
@@ -48,12 +39,8 @@ class WeightFiles : public testing::Test {
   /// Runs `action`, which must throw a DataError with these words.
   template <typename Action>
   static void expect_data_error(Action&& action, const std::vector<std::string>& words) {
-    try {
-      action();
-      ADD_FAILURE() << "nothing was thrown; expected: " << words.front();
-    } catch (const DataError& error) {
-      for (const auto& word : words) EXPECT_THAT(error.what(), testing::HasSubstr(word));
-    }
+    const std::string message = message_of<DataError>(action);
+    for (const auto& word : words) EXPECT_THAT(message, testing::HasSubstr(word));
   }
 
   /// Saves a model, changes its config.json, and returns the folder.
@@ -66,7 +53,8 @@ class WeightFiles : public testing::Test {
     return folder_ / "changed";
   }
 
-  std::filesystem::path folder_;
+  const TemporaryFolder temporary_;
+  const std::filesystem::path folder_ = temporary_.path();
 };
 
 }  // namespace tessera::test

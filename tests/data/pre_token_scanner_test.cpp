@@ -8,6 +8,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/utf8.h"
+#include "tests/support/temporary_folder.h"
 
 namespace tessera {
 namespace {
@@ -86,13 +87,8 @@ TEST(PreTokenPattern, WhiteSpaceIsUnicodesInClassesToo) {
 }
 
 TEST(PreTokenPattern, RefusesWhatOtherLibrariesReadOtherwise) {
-  const auto refusal = [](const char* regex) -> std::string {
-    try {
-      PreTokenPattern pattern(regex);
-    } catch (const UsageError& error) {
-      return error.what();
-    }
-    return "taken";
+  const auto refusal = [](const char* regex) {
+    return test::message_of<UsageError>([&] { PreTokenPattern pattern(regex); });
   };
   for (const auto& [regex, named] :
        std::vector<std::pair<const char*, const char*>>{{R"(\w+)", R"('\w')"},

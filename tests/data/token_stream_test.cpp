@@ -94,12 +94,8 @@ TEST_F(TokenStreamFile, RefusesIdsOutsideTheVocabulary) {
   const auto stream = TokenStream::open(file());
   std::vector<int64_t> ids(2);
   EXPECT_NO_THROW(stream.read(0, ids));
-  try {
-    WindowSampler(stream, 1, 2, 0).batch(0);
-    FAIL();
-  } catch (const DataError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("token 2 is 378, outside the vocabulary of 256"));
-  }
+  EXPECT_THAT(test::message_of<DataError>([&] { WindowSampler(stream, 1, 2, 0).batch(0); }),
+              HasSubstr("token 2 is 378, outside the vocabulary of 256"));
 }
 
 TEST_F(TokenStreamFile, RefusesForeignFilesAndTokenizers) {
@@ -189,12 +185,8 @@ TEST(WindowSampler, EvaluationWindowsSpreadEvenly) {
 
 TEST(WindowSampler, RefusesShortStreams) {
   EXPECT_EQ(WindowSampler(counting(4), 1, 3, 0).batch(0).inputs[0], 0);
-  try {
-    WindowSampler(counting(3), 1, 3, 0);
-    FAIL();
-  } catch (const DataError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("has 3 tokens, but a window of 3 and its targets need 4"));
-  }
+  EXPECT_THAT(test::message_of<DataError>([&] { WindowSampler(counting(3), 1, 3, 0); }),
+              HasSubstr("has 3 tokens, but a window of 3 and its targets need 4"));
   EXPECT_THROW(WindowSampler(counting(4), 0, 3, 0), UsageError);
   EXPECT_THROW(WindowSampler(counting(4), 1, 3, 0).batch(-1), UsageError);
 }

@@ -18,12 +18,7 @@ class CountsFile : public ::testing::Test {
     return read_counts_file(path_);
   }
   std::string complaint_about(const std::string& content) {
-    try {
-      read(content);
-    } catch (const DataError& error) {
-      return error.what();
-    }
-    return "read without complaint";
+    return test::message_of<DataError>([&] { read(content); });
   }
 
   const test::TemporaryFolder folder_;

@@ -1,10 +1,12 @@
 #include "tessera/sampling/sampling.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "tessera/base/error.h"
+#include "tests/support/temporary_folder.h"
 
 namespace tessera {
 namespace {
@@ -228,13 +230,10 @@ TEST(Sampling, AnImpossibleTokenNeverComes) {
 }
 
 TEST(Sampling, LogitsThatAreNoNumbersAreRefused) {
-  for (float bad : {NAN, static_cast<float>(INFINITY)}) {
-    try {
-      draw_token(std::vector<float>{0, 1, bad}, {}, {}, 0);
-      FAIL() << "drew from a logit of " << bad;
-    } catch (const std::runtime_error& error) {
-      EXPECT_NE(std::string(error.what()).find("logit of token 2"), std::string::npos);
-    }
+  for (const float bad : {NAN, static_cast<float>(INFINITY)}) {
+    const std::vector<float> logits = {0, 1, bad};
+    EXPECT_THAT(test::message_of<std::runtime_error>([&] { draw_token(logits, {}, {}, 0); }),
+                testing::HasSubstr("logit of token 2"));
   }
   EXPECT_THROW(draw_token(std::vector<float>{-INFINITY}, {}, {}, 0), UsageError);
   EXPECT_THROW(draw_token({}, {}, {}, 0), UsageError);

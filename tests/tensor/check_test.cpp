@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tessera/base/error.h"
+#include "tests/support/temporary_folder.h"
 
 namespace tessera {
 namespace {
@@ -14,12 +15,10 @@ TEST(CheckShape, AcceptsWildcardsAndNamesWhatIsWrong) {
   EXPECT_NO_THROW(check_shape(x, {-1, 3}, "f: x"));
   EXPECT_THROW(check_shape(x, {2, 3, 1}, "f: x"), UsageError);
   EXPECT_THROW(check_shape(at::Tensor(), {2}, "f: x"), UsageError);
-  try {
-    check_shape(x, {-1, 4}, "f: x");
-    FAIL();
-  } catch (const UsageError& error) {
-    EXPECT_STREQ(error.what(), "f: x has shape [2, 3], expected [*, 4]");
-  }
+  EXPECT_EQ(test::message_of<UsageError>([&] {
+              check_shape(x, {-1, 4}, "f: x");
+            }),
+            "f: x has shape [2, 3], expected [*, 4]");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -171,12 +172,11 @@ TEST(GatedDeltaNet, RefusesImpossibleSizes) {
   EXPECT_EQ(message([](auto& config) { config.heads = 4; }),
             "model.heads is 4 of 8 channels: a key has 3/4 * channels / heads of them, expected a "
             "whole number");
-  EXPECT_NE(message([](auto& config) { config.channels = 0; }).find("model.channels"),
-            std::string::npos);
-  EXPECT_NE(message([](auto& config) { config.layers = 0; }).find("model.layers"),
-            std::string::npos);
-  EXPECT_NE(message([](auto& config) { config.dropout = -0.1; }).find("model.dropout"),
-            std::string::npos);
+  EXPECT_THAT(message([](auto& config) { config.channels = 0; }),
+              testing::HasSubstr("model.channels"));
+  EXPECT_THAT(message([](auto& config) { config.layers = 0; }), testing::HasSubstr("model.layers"));
+  EXPECT_THAT(message([](auto& config) { config.dropout = -0.1; }),
+              testing::HasSubstr("model.dropout"));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/grad_mode.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/nn/modules/rnn.h>
@@ -12,6 +13,7 @@
 #include "tests/model/by_hand.h"
 #include "tests/support/drawn.h"
 #include "tests/support/numerical_gradient.h"
+#include "tests/support/temporary_folder.h"
 
 namespace tessera {
 namespace {
@@ -178,13 +180,8 @@ TEST(Lstm, RefusesImpossibleSizes) {
   const auto refuses = [](auto change, const std::string& field) {
     auto config = small_lstm();
     change(config);
-    try {
-      Lstm model(config);
-      ADD_FAILURE() << field << " passed";
-    } catch (const UsageError& error) {
-      EXPECT_NE(std::string(error.what()).find("model." + field), std::string::npos)
-          << error.what();
-    }
+    EXPECT_THAT(test::message_of<UsageError>([&] { Lstm model(config); }),
+                testing::HasSubstr("model." + field));
   };
   refuses([](auto& config) { config.channels = 0; }, "channels");
   refuses([](auto& config) { config.vocabulary = -1; }, "vocabulary");

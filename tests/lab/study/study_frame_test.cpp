@@ -122,12 +122,8 @@ TEST_F(StudyFrame, SizesAndOverridesChooseTheSettings) {
 
 TEST_F(StudyFrame, RefusesUnknownOverridesAndWritesNothing) {
   options_.overrides = {{"run", 5}};
-  try {
-    run_study(example(), options_);
-    FAIL() << "expected a UsageError";
-  } catch (const UsageError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("did you mean 'runs'"));
-  }
+  EXPECT_THAT(test::message_of<UsageError>([&] { run_study(example(), options_); }),
+              HasSubstr("did you mean 'runs'"));
   Study without_settings = example();
   without_settings.run = [](StudyContext&) {};
   EXPECT_THROW(run_study(without_settings, options_), UsageError);
@@ -172,13 +168,9 @@ struct Interruptible {
 
 TEST_F(StudyFrame, GoesOnWhereItWasStopped) {
   Interruptible example;
-  try {
-    run_study(example.study(), options_);
-    FAIL() << "expected Interrupted";
-  } catch (const Interrupted& stopped) {
-    EXPECT_THAT(stopped.what(), HasSubstr("stopped with 2 parts of example/parts finished"));
-    EXPECT_THAT(stopped.what(), HasSubstr("the same command goes on from there"));
-  }
+  EXPECT_THAT(test::message_of<Interrupted>([&] { run_study(example.study(), options_); }),
+              testing::AllOf(HasSubstr("stopped with 2 parts of example/parts finished"),
+                             HasSubstr("the same command goes on from there")));
   EXPECT_FALSE(std::filesystem::exists(options_.folder / "report.html"));
   const StudyResults results = run_study(example.study(), options_);
   EXPECT_THAT(example.computed, testing::ElementsAre("a", "b", "c"));
@@ -199,15 +191,11 @@ TEST_F(StudyFrame, GoesOnWhereItWasStopped) {
 }
 
 TEST_F(StudyFrame, RefusesTheFolderOfAnotherStudyOrOfOtherSettings) {
-  const auto refusal = [&](const Study& study) -> std::string {
+  const auto refusal = [&](const Study& study) {
     const std::string before = read_file(options_.folder / "results.csv");
-    try {
-      run_study(study, options_);
-    } catch (const UsageError& error) {
-      EXPECT_EQ(read_file(options_.folder / "results.csv"), before);
-      return error.what();
-    }
-    return "nothing was refused";
+    const auto message = test::message_of<UsageError>([&] { run_study(study, options_); });
+    EXPECT_EQ(read_file(options_.folder / "results.csv"), before);
+    return message;
   };
   run_study(example(), options_);
   Study other = example();
