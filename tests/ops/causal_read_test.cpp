@@ -146,7 +146,7 @@ TEST(CausalReads, GoOnAfterEarlierPairs) {
 
 TEST(CausalReads, PairsOfFewerBitsAnswerAsTheirFloats) {
   at::manual_seed(12);
-  for (const WeightType type : {WeightType::kBFloat16, WeightType::kInt8})
+  for (const WeightType type : kFewerBits)
     for (const int64_t N : {0, 1, 90})
       for (const int64_t D : {24, 64}) {
         const auto pairs = [&] { return stored_as(at::randn({2, 3, N + 5, D}), type); };
@@ -226,11 +226,8 @@ TEST(CausalReads, GradientsOfAWindowAgree) {
 TEST(CausalReads, AWindowInBFloat16IsCloseToFloat) {
   at::manual_seed(14);
   const auto input = [] { return at::randn({2, 330, 2, 24}) * 0.4; };
-  const std::vector<at::Tensor> inputs = {input(), input(), input()};
-  const auto exact = value_and_gradients(windowed(1, 100), inputs);
-  const auto rounded = value_and_gradients(windowed(1, 100, {}, Precision::kBFloat16), inputs);
-  for (size_t k = 0; k < exact.size(); ++k)
-    EXPECT_LT(test::relative_error(rounded[k], exact[k]), 0.03) << k;
+  expect_close_to_float(windowed(1, 100), windowed(1, 100, {}, Precision::kBFloat16),
+                        {input(), input(), input()}, 0.03, /*differs=*/false);
 }
 
 TEST(CausalReads, StaySharpAndFiniteForLongKeys) {
@@ -266,14 +263,8 @@ TEST(CausalReads, DropoutIsAFunctionOfItsSeed) {
 
 TEST(CausalReads, DoNotDependOnTheNumberOfThreads) {
   at::manual_seed(9);
-  const at::Tensor keys = at::randn({3, 90, 2, 24}), values = at::randn({3, 90, 2, 24});
-  const int threads = at::get_num_threads();
-  at::set_num_threads(1);
-  const auto alone = value_and_gradients(smoothing({0.1, 3}), {keys, values});
-  at::set_num_threads(3);
-  const auto together = value_and_gradients(smoothing({0.1, 3}), {keys, values});
-  at::set_num_threads(threads);
-  for (size_t k = 0; k < alone.size(); ++k) EXPECT_TRUE(alone[k].equal(together[k])) << k;
+  expect_same_on_any_threads(smoothing({0.1, 3}),
+                             {at::randn({3, 90, 2, 24}), at::randn({3, 90, 2, 24})});
 }
 
 TEST(CausalReads, ReadViewsOfALinearLayer) {
@@ -292,14 +283,9 @@ TEST(CausalReads, BFloat16IsCloseAndItsGradientsAreFloat) {
     for (int64_t D : {8, 24, 64, 100}) {
       const at::Tensor keys = at::randn({2, T, 2, D}) * std::pow(D, -0.25);
       const at::Tensor values = at::randn({2, T, 2, D});
-      const auto exact = value_and_gradients(smoothing({0.1, 7}), {keys, values});
-      const auto rounded =
-          value_and_gradients(smoothing({0.1, 7}, Precision::kBFloat16), {keys, values});
-      for (size_t k = 0; k < exact.size(); ++k) {
-        EXPECT_EQ(rounded[k].scalar_type(), at::kFloat);
-        EXPECT_LT(test::relative_error(rounded[k], exact[k]), 0.03)
-            << k << " T " << T << " D " << D;
-      }
+      SCOPED_TRACE(testing::Message() << "T " << T << " D " << D);
+      expect_close_to_float(smoothing({0.1, 7}), smoothing({0.1, 7}, Precision::kBFloat16),
+                            {keys, values}, 0.03, /*differs=*/false);
     }
 }
 

@@ -9,10 +9,13 @@
 #include <functional>
 #include <vector>
 
+#include "tessera/ops/weights.h"
 #include "tests/support/numerical_gradient.h"
 #include "tests/support/other_device.h"
 
 namespace tessera::ops {
+
+inline constexpr WeightType kFewerBits[] = {WeightType::kBFloat16, WeightType::kInt8};
 
 using OpUnderTest = std::function<at::Tensor(const std::vector<at::Tensor>&)>;
 
@@ -52,6 +55,18 @@ inline void expect_same_on_other_device(const OpUnderTest& op,
     EXPECT_LT(test::relative_error(actual[i], expected[i]), tolerance) << i;
 }
 
+/// `op` gives the same bits on one thread and on three.
+inline void expect_same_on_any_threads(const OpUnderTest& op,
+                                       const std::vector<at::Tensor>& inputs) {
+  const int threads = at::get_num_threads();
+  at::set_num_threads(1);
+  const auto alone = value_and_gradients(op, inputs);
+  at::set_num_threads(3);
+  const auto together = value_and_gradients(op, inputs);
+  at::set_num_threads(threads);
+  for (size_t k = 0; k < alone.size(); ++k) EXPECT_TRUE(alone[k].equal(together[k])) << k;
+}
+
 /// Float tensors on the CPU take the fused loops, doubles the composed functions: both must give
 /// the same values and gradients. inputs: doubles.
 inline void expect_float_agrees_with_double(const OpUnderTest& op,
@@ -75,17 +90,20 @@ inline void expect_float_agrees_with_double(const OpUnderTest& op,
   }
 }
 
-/// The op with rounded products gives other values than the op in float, which are close, as are
-/// the gradients, and all of them are floats.
+/// The op with rounded products gives values and gradients close to those of the op in float, all
+/// of them floats. differs: whether the values must be others.
 inline void expect_close_to_float(const OpUnderTest& in_float, const OpUnderTest& rounding,
-                                  const std::vector<at::Tensor>& inputs, double tolerance = 0.02) {
+                                  const std::vector<at::Tensor>& inputs, double tolerance = 0.02,
+                                  bool differs = true) {
   const auto exact = value_and_gradients(in_float, inputs);
   const auto rounded = value_and_gradients(rounding, inputs);
   for (size_t k = 0; k < exact.size(); ++k) {
     EXPECT_EQ(rounded[k].scalar_type(), at::kFloat);
     EXPECT_LT(test::relative_error(rounded[k], exact[k]), tolerance) << k;
   }
-  EXPECT_FALSE(rounded[0].equal(exact[0]));
+  if (differs) {
+    EXPECT_FALSE(rounded[0].equal(exact[0]));
+  }
 }
 
 }  // namespace tessera::ops

@@ -12,10 +12,12 @@ const OpUnderTest leaky_average_op = [](const std::vector<at::Tensor>& in) {
   return leaky_average(in[0], in[1], in.size() > 2 ? in[2] : at::Tensor());
 };
 
-at::Tensor loop(const at::Tensor& x, const at::Tensor& decay, const at::Tensor& initial) {
+at::Tensor gated_loop(const at::Tensor& x, const at::Tensor& gain, const at::Tensor& decay,
+                      const at::Tensor& initial) {
   at::Tensor y = at::zeros_like(x), state = initial.clone();
   for (int64_t t = 0; t < x.size(1); ++t) {
-    state = x.select(1, t) + decay.unsqueeze(1) * state;
+    state =
+        gain.select(1, t).unsqueeze(-1) * x.select(1, t) + decay.select(1, t).unsqueeze(-1) * state;
     y.select(1, t).copy_(state);
   }
   return y;
@@ -36,7 +38,8 @@ TEST(LeakyAverage, EqualsTheLoopExactlyOnIntegers) {
   for (int64_t T : {1, 2, 3, 7, 12}) {
     const at::Tensor x = at::randint(-8, 8, {2, T, 3, 5}, real());
     const at::Tensor initial = at::randint(-8, 8, {2, 3, 5}, real());
-    const at::Tensor expected = loop(x, decay, initial);
+    const at::Tensor expected =
+        gated_loop(x, at::ones({2, T, 3}, real()), decay.expand({2, T, 3}), initial);
     EXPECT_TRUE(leaky_average(x, decay, initial).equal(expected)) << T;
   }
 }
@@ -92,17 +95,6 @@ TEST(LeakyAverage, RefusesBadArguments) {
 const OpUnderTest gated_leaky_average_op = [](const std::vector<at::Tensor>& in) {
   return gated_leaky_average(in[0], in[1], in[2], in.size() > 3 ? in[3] : at::Tensor());
 };
-
-at::Tensor gated_loop(const at::Tensor& x, const at::Tensor& gain, const at::Tensor& decay,
-                      const at::Tensor& initial) {
-  at::Tensor y = at::zeros_like(x), state = initial.clone();
-  for (int64_t t = 0; t < x.size(1); ++t) {
-    state =
-        gain.select(1, t).unsqueeze(-1) * x.select(1, t) + decay.select(1, t).unsqueeze(-1) * state;
-    y.select(1, t).copy_(state);
-  }
-  return y;
-}
 
 TEST(GatedLeakyAverage, HandExample) {
   const at::Tensor x = at::tensor({1.0f, 2.0f, 4.0f}).view({1, 3, 1, 1});

@@ -78,7 +78,7 @@ TEST(MemoryRead, ReadsAsManyPairsAsEachRowHoldsInPartOfALargerStore) {
 
 TEST(MemoryRead, OfPairsOfFewerBitsReadsWhatTheyStandFor) {
   at::manual_seed(4);
-  for (const WeightType type : {WeightType::kBFloat16, WeightType::kInt8})
+  for (const WeightType type : kFewerBits)
     for (int64_t N : {1, 7, 16, 100})
       for (int64_t D : {1, 14, 32, 65, 96, 600}) {
         const double tolerance = type == WeightType::kInt8 ? 2e-4 : 1e-5;  // queries of 14 bits
@@ -263,15 +263,8 @@ TEST(SlotRead, WithoutSlotsIsZero) {
 
 TEST(SlotRead, DoesNotDependOnTheNumberOfThreads) {
   at::manual_seed(4);
-  const std::vector<at::Tensor> inputs = {at::randn({3, 50, 2, 24}), at::randn({2, 70, 24}),
-                                          at::randn({2, 70, 24})};
-  const int threads = at::get_num_threads();
-  at::set_num_threads(1);
-  const auto alone = value_and_gradients(slot_read_op(), inputs);
-  at::set_num_threads(3);
-  const auto together = value_and_gradients(slot_read_op(), inputs);
-  at::set_num_threads(threads);
-  for (size_t k = 0; k < alone.size(); ++k) EXPECT_TRUE(alone[k].equal(together[k])) << k;
+  expect_same_on_any_threads(
+      slot_read_op(), {at::randn({3, 50, 2, 24}), at::randn({2, 70, 24}), at::randn({2, 70, 24})});
 }
 
 // Two slots with the scores 0 and -q: the second weighs e^-q / (1 + e^-q). Rounding errs by 0.4 %
@@ -295,14 +288,9 @@ TEST(SlotRead, BFloat16IsCloseAndItsGradientsAreFloat) {
       const std::vector<at::Tensor> inputs = {at::randn({2, 37, 2, D}) * std::pow(D, -0.25),
                                               at::randn({2, M, D}) * std::pow(D, -0.25),
                                               at::randn({2, M, D})};
-      const auto exact = value_and_gradients(slot_read_op({0.1, 7}), inputs);
-      const auto rounded =
-          value_and_gradients(slot_read_op({0.1, 7}, Precision::kBFloat16), inputs);
-      for (size_t k = 0; k < exact.size(); ++k) {
-        EXPECT_EQ(rounded[k].scalar_type(), at::kFloat);
-        EXPECT_LT(test::relative_error(rounded[k], exact[k]), 0.03)
-            << k << " M " << M << " D " << D;
-      }
+      SCOPED_TRACE(testing::Message() << "M " << M << " D " << D);
+      expect_close_to_float(slot_read_op({0.1, 7}), slot_read_op({0.1, 7}, Precision::kBFloat16),
+                            inputs, 0.03, /*differs=*/false);
     }
 }
 
@@ -343,7 +331,7 @@ TEST(MeanSlotRead, RefusesBadArguments) {
                UsageError);
   EXPECT_THROW(mean_slot_read(queries, at::zeros({2, 3, 4}), at::zeros({2, 3, 4}), scale),
                UsageError);
-  for (const WeightType type : {WeightType::kBFloat16, WeightType::kInt8}) {
+  for (const WeightType type : kFewerBits) {
     const auto slots = [&](at::IntArrayRef sizes) { return stored_as(at::ones(sizes), type); };
     const at::Tensor good = slots({2, 2, 3, 4});
     EXPECT_THROW(mean_slot_read(queries, slots({2, 1, 3, 4}), good, scale), UsageError);

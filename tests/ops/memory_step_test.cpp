@@ -210,8 +210,6 @@ PersistentParameters in_type(PersistentParameters parameters, WeightType type) {
   return parameters;
 }
 
-constexpr WeightType kWeightsOfFewerBits[] = {WeightType::kBFloat16, WeightType::kInt8};
-
 // A tolerance for x in whole numbers: a rounding may fall to the other side, and queries of bytes
 // have 14 bits.
 void expect_nearly_close(const at::Tensor& actual, const at::Tensor& expected) {
@@ -220,7 +218,7 @@ void expect_nearly_close(const at::Tensor& actual, const at::Tensor& expected) {
 
 TEST(ContextStep, WithWeightsOfFewerBitsIsComposedOfTheSameOps) {
   at::manual_seed(6);
-  for (const WeightType type : kWeightsOfFewerBits)
+  for (const WeightType type : kFewerBits)
     for (const int64_t B : {1, 5, 17})
       for (const int64_t D : {14, 32}) {
         const Drawn drawn = {3, D, at::kFloat, B == 5};
@@ -255,7 +253,7 @@ TEST(ContextStep, WithWeightsOfFewerBitsIsComposedOfTheSameOps) {
 /// A step stores the pair that stored_as() makes of it, and reads it back as the others.
 TEST(ContextStep, RoundsThePairThatItStores) {
   at::manual_seed(8);
-  for (const WeightType type : kWeightsOfFewerBits)
+  for (const WeightType type : kFewerBits)
     for (const int64_t B : {1, 5, 17})  // 17: composed of tensor functions
       for (const int64_t D : {14, 32, 64}) {
         const Drawn drawn = {3, D, at::kFloat, false};
@@ -285,7 +283,7 @@ TEST(ContextStep, RoundsThePairThatItStores) {
 
 TEST(ContextStep, APairThatIsNotANumberStaysSo) {
   const Drawn drawn = {1, 40, at::kFloat, false};
-  for (const WeightType type : kWeightsOfFewerBits)
+  for (const WeightType type : kFewerBits)
     for (const float wrong : {std::nanf(""), INFINITY}) {
       const at::Tensor one = drawn.numbers({1, 1, 40}, 1), pairs = at::zeros({1, 1, 2, 40});
       at::Tensor key = one.clone();
@@ -300,7 +298,7 @@ TEST(ContextStep, APairThatIsNotANumberStaysSo) {
 
 TEST(PersistentStep, WithWeightsOfFewerBitsIsComposedOfTheSameOps) {
   at::manual_seed(7);
-  for (const WeightType type : kWeightsOfFewerBits)
+  for (const WeightType type : kFewerBits)
     for (const int64_t B : {1, 5})
       for (const int64_t D : {14, 32, 64})
         for (const int64_t M : {0, 3, 37}) {
@@ -346,7 +344,7 @@ TEST(PersistentStep, ASequenceHasTheBitsThatItHasAlone) {
 TEST(PersistentStep, SlotsOfFewerBitsAnswerAsTheirFloats) {
   at::manual_seed(8);
   const Drawn drawn = {2, 40, at::kFloat, false};
-  for (const WeightType type : kWeightsOfFewerBits) {
+  for (const WeightType type : kFewerBits) {
     PersistentParameters floats = drawn.persistent(1, 50);
     PersistentParameters fewer = in_type(floats, type);
     floats.slot_keys = as_floats(fewer.slot_keys, 40);

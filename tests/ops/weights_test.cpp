@@ -11,8 +11,6 @@
 namespace tessera::ops {
 namespace {
 
-constexpr WeightType kFewerBits[] = {WeightType::kBFloat16, WeightType::kInt8};
-
 at::Tensor doubles(const at::Tensor& x) {
   return x.to(at::kDouble);
 }
