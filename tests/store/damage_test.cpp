@@ -7,10 +7,13 @@
 namespace tessera::store {
 namespace {
 
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  const size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return text.replace(at, from.size(), to);
+/// The change that writes `to` in place of `from`.
+auto in_place_of(const std::string& from, const std::string& to) {
+  return [=](std::string& text) {
+    const size_t at = text.find(from);
+    ASSERT_NE(at, std::string::npos) << from;
+    text.replace(at, from.size(), to);
+  };
 }
 
 TEST_F(Damage, OfTheMatrix) {
@@ -19,28 +22,21 @@ TEST_F(Damage, OfTheMatrix) {
   expect_noticed(name, "truncated", [](auto& bytes) { bytes.resize(bytes.size() - 100); });
   expect_noticed(name, "truncated", [](auto& bytes) { bytes.resize(40); });
   expect_noticed(name, "too few", [](auto& bytes) { bytes.clear(); });
-  expect_noticed(name, "checksum", [](auto& bytes) {
-    bytes = replaced(bytes, "\"change\":\"0\"", "\"change\":\"1\"");
-  });
-  expect_noticed(name, "has format 'tessera-memo-matrix-7'",
-                 [](auto& bytes) { bytes = replaced(bytes, "matrix-2", "matrix-7"); });
-  expect_noticed(name, "belongs to a store with",
-                 [](auto& bytes) { bytes = replaced(bytes, "seed\\\":0", "seed\\\":1"); });
+  expect_noticed(name, "checksum", in_place_of("\"change\":\"0\"", "\"change\":\"1\""));
+  expect_noticed(name, "has format 'tessera-memo-matrix-7'", in_place_of("matrix-2", "matrix-7"));
+  expect_noticed(name, "belongs to a store with", in_place_of("seed\\\":0", "seed\\\":1"));
   std::filesystem::remove(file(name));
   EXPECT_THAT(complaint(), HasSubstr("is missing; 'tessera memo verify --repair'"));
 }
 
 TEST_F(Damage, OfConfigurationAndTokenizer) {
   expect_noticed("config.json", "one of them was altered",
-                 [](auto& text) { text = replaced(text, "\"seed\": 0", "\"seed\": 1"); });
+                 in_place_of("\"seed\": 0", "\"seed\": 1"));
   expect_noticed("config.json", "has format 3, this version of Tessera reads formats 1 and 2",
-                 [](auto& text) { text = replaced(text, "\"format\": 1", "\"format\": 3"); });
-  expect_noticed("config.json", "lacks 'heads'",
-                 [](auto& text) { text = replaced(text, "\"heads\": 2,", ""); });
-  expect_noticed("config.json", "dimension",
-                 [](auto& text) { text = replaced(text, "128", "100"); });
-  expect_noticed("config.json", "unknown key 'bead'",
-                 [](auto& text) { text = replaced(text, "{", "{\"bead\": 1,"); });
+                 in_place_of("\"format\": 1", "\"format\": 3"));
+  expect_noticed("config.json", "lacks 'heads'", in_place_of("\"heads\": 2,", ""));
+  expect_noticed("config.json", "dimension", in_place_of("128", "100"));
+  expect_noticed("config.json", "unknown key 'bead'", in_place_of("{", "{\"bead\": 1,"));
   expect_noticed("config.json", "not valid JSON", [](auto& text) { text.resize(30); });
   expect_noticed("config.json", "is not the configuration", [](auto& text) { text = "[]"; });
   expect_noticed("tokenizer.json", "not valid JSON", [](auto& text) { text.resize(10); });
