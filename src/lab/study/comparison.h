@@ -83,6 +83,14 @@ struct TrainedContestant {
 Trained train_contestant(const StudyContext& context, Learner& learner,
                          const Contestant& contestant, int64_t run, int64_t runs);
 
+/// Trains a learner as the only run of this contestant, likewise.
+template <std::derived_from<Learner> L>
+StudyTraining<L> train_alone(const StudyContext& context, std::shared_ptr<L> learner,
+                             const Contestant& contestant) {
+  Trained trained = train_contestant(context, *learner, contestant, /*run=*/0, /*runs=*/1);
+  return {std::move(learner), std::move(trained)};
+}
+
 /// Trains every contestant `runs` times. make: gives the learner of (contestant, seed), a pointer
 /// to it. Throws UsageError where there are no runs, and Interrupted.
 template <typename Make>

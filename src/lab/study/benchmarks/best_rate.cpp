@@ -20,14 +20,10 @@ BestRate train_at_best_rate(const StudyContext& context, const task::TaskTrainin
     with_rate.train.min_learning_rate *= rate / config.train.learning_rate;
     with_rate.train.learning_rate = rate;
     with_rate = task::TaskTrainingConfig::from_json(with_rate.to_json(), "");
-    const Contestant contestant{.name = name,
-                                .model = with_rate.model,
-                                .folder = fmt::format("{}-rate-{:g}", folder, rate)};
+    const Contestant contestant{.name = name, .folder = fmt::format("{}-rate-{:g}", folder, rate)};
     if (context.progress()) fmt::print(context.progress(), "{}\n", contestant.folder);
-    auto trained = compare(context, {contestant}, /*runs=*/1, [&](const Contestant&, uint64_t) {
-      return std::make_unique<task::TaskLearner>(with_rate);
-    });
-    StudyTraining<task::TaskLearner>& training = trained.front().first();
+    auto training =
+        train_alone(context, std::make_shared<task::TaskLearner>(with_rate), contestant);
     ++tried;
     if (!best || score(training) > score(best->training)) best = {rate, 0, std::move(training)};
     if (score(best->training) >= solved) break;

@@ -177,13 +177,10 @@ Learnt learn(const StudyContext& context, const StoredBitsSettings& settings,
   config = task::TaskTrainingConfig::from_json(config.to_json(), "");
   const Contestant contestant{
       .name = network.name,
-      .model = config.model,
       .folder = fmt::format("{}-{}-exposures", folder_name(network.name), exposures)};
   if (context.progress()) fmt::print(context.progress(), "{}\n", contestant.folder);
-  const auto trained = compare(context, {contestant}, /*runs=*/1, [&](const Contestant&, uint64_t) {
-    return std::make_unique<task::TaskLearner>(config);
-  });
-  const auto& [learner, result] = trained.front().first();
+  const auto [learner, result] =
+      train_alone(context, std::make_shared<task::TaskLearner>(config), contestant);
   const auto losses =
       losses_of(dynamic_cast<LanguageModel&>(learner->model()),
                 task::People({.people = settings.people}), settings.people, context.seed());

@@ -14,6 +14,7 @@
 #include "tessera/infer/memory_mixture.h"
 #include "tessera/model/model_kind.h"
 #include "tessera/store/recall.h"
+#include "tessera/train/checkpoint.h"
 #include "tessera/train/optimizer.h"
 
 namespace tessera::memo_study {
@@ -205,10 +206,7 @@ at::Tensor line_losses(LanguageModel& model, const std::vector<Line>& lines) {
 void learn(LanguageModel& model, int64_t epochs, double rate, int64_t batch, uint64_t seed,
            const std::vector<Line>& lines,
            const std::function<at::Tensor(const std::vector<Line>&)>& loss) {
-  NamedTensors parameters;
-  for (const auto& item : model.named_parameters())
-    parameters.emplace_back(item.key(), item.value());
-  AdamW optimizer(parameters, {.weight_decay = 0.01});
+  AdamW optimizer(trainable_parameters(model), {.weight_decay = 0.01});
   std::vector<size_t> order = consecutive<size_t>(lines.size());
   RandomStream random(seed);
   for (int64_t epoch = 0; epoch < epochs; ++epoch) {

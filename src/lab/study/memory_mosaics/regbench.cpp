@@ -205,12 +205,8 @@ RegBenchOutcome best_of_search(StudyContext& context, const RegBenchSettings& se
   for (const Trial& trial : trials) {
     auto config = trial_config(context, settings, experiment, trial);
     const Contestant contestant{.name = fmt::format("{}, {} languages", entry.name, languages),
-                                .model = config.model,
                                 .folder = folder_of(config, entry.name)};
-    auto trained = compare(context, {contestant}, /*runs=*/1, [&](const Contestant&, uint64_t) {
-      return std::make_unique<RegBenchLearner>(config);
-    });
-    auto& training = trained.front().first();
+    auto training = train_alone(context, std::make_shared<RegBenchLearner>(config), contestant);
     if (!best || training.trained.validation_loss() < best->training.trained.validation_loss())
       best = RegBenchOutcome{
           entry.name, std::move(config), std::move(training), std::ssize(trials), {}};

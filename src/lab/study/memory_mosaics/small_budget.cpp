@@ -153,7 +153,8 @@ Result measure_network(const SmallBudgetSettings& settings, const NetworkSetting
 
 void add_budget_curves(const std::vector<Result>& outcomes, const std::string& where,
                        StudyResults& results) {
-  LineChart chart("Validation loss: " + where, {.label = "step"}, {.label = "nats per token"});
+  auto chart = std::make_unique<LineChart>("Validation loss: " + where, Axis{.label = "step"},
+                                           Axis{.label = "nats per token"});
   for (size_t i = 0; i < outcomes.size(); ++i) {
     Series series{budget_networks()[i].name, {}, SeriesStyle::kLine};
     for (const auto& line : MetricsLog::read(outcomes[i].first_run / MetricsLog::kFile))
@@ -162,9 +163,9 @@ void add_budget_curves(const std::vector<Result>& outcomes, const std::string& w
             {line.at("step").get<double>(), logged_number(line.at("metrics").at("loss"))});
     for (const ChartPoint& point : series.points)
       results.add_point({budget_networks()[i].name + ", " + where, point.x, point.y});
-    chart.add(std::move(series));
+    chart->add(std::move(series));
   }
-  results.add_chart("curves-" + folder_name(where), std::make_unique<LineChart>(std::move(chart)),
+  results.add_chart("curves-" + folder_name(where), std::move(chart),
                     "Each with its best learning rate.");
 }
 

@@ -103,14 +103,9 @@ StudyTraining<BabiLearner> train_answerer(const BabiSettings& settings, StudyCon
                                   .model = settings.model,
                                   .validation_stories = settings.validation_stories,
                                   .train = settings.train};
-  const Contestant answerer{.name = "bAbI", .folder = "run"};
-  return compare(context, {answerer}, /*runs=*/1,
-                 [&](const Contestant&, uint64_t seed) {
-                   config.train.seed = seed;
-                   return std::make_unique<BabiLearner>(config);
-                 })
-      .front()
-      .first();
+  config.train.seed = context.training_seed(0);
+  return train_alone(context, std::make_shared<BabiLearner>(config),
+                     {.name = "bAbI", .folder = "run"});
 }
 
 double percent(const StudyTraining<BabiLearner>& training, const std::string& metric) {

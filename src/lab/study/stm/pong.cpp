@@ -219,21 +219,21 @@ void show_rally(StudyContext& context, const PongSettings& settings) {
   config.frame_skip = 1;  // so that it aims exactly
   PongEnvironment environment(config, context.seed());
   RandomStream random(context.seed());
-  PictureStrip screens(fmt::format("A rally, every {} frames", kFrames));
-  PictureStrip seen(
+  auto screens = std::make_unique<PictureStrip>(fmt::format("A rally, every {} frames", kFrames));
+  auto seen = std::make_unique<PictureStrip>(
       fmt::format("What an agent sees of it: {} x {} pixels", config.size, config.size));
   for (int64_t picture = 1; picture <= kPictures; ++picture) {
     for (int64_t action = 0; action < kFrames / config.frame_skip; ++action)
       environment.act(choose_action(PongPlayer::kPerfect, environment, random));
     const std::string name = fmt::format("frame {}", picture * kFrames);
-    screens.add(colour_picture(name, environment));
-    seen.add(grey_picture(name, environment));
+    screens->add(colour_picture(name, environment));
+    seen->add(grey_picture(name, environment));
   }
-  context.results().add_chart("rally", std::make_unique<PictureStrip>(std::move(screens)),
+  context.results().add_chart("rally", std::move(screens),
                               "Right the player that knows ball and opponent, left an opponent "
                               "that never misses. Each pixel is the brightest of three frames.");
   context.results().add_chart(
-      "rally-seen", std::make_unique<PictureStrip>(std::move(seen)),
+      "rally-seen", std::move(seen),
       "The same in grey, without scores and walls, before it is normalised.");
 }
 
