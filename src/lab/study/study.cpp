@@ -7,11 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "lab/study/benchmarks/studies.h"
-#include "lab/study/memo/studies.h"
-#include "lab/study/memory_mosaics/studies.h"
-#include "lab/study/scaling_laws/studies.h"
-#include "lab/study/stm/studies.h"
 #include "lab/study/study_settings.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
@@ -217,18 +212,6 @@ std::vector<double> StudyContext::part(const std::string& name,
   std::vector<double> numbers = compute();
   parts_.keep(name, numbers);
   return numbers;
-}
-
-const std::vector<Study>& all_studies() {
-  static const std::vector<Study> studies = [] {
-    std::vector<Study> all = memory_mosaics_studies();
-    for (Study& study : memo_studies()) all.push_back(std::move(study));
-    for (Study& study : stm_studies()) all.push_back(std::move(study));
-    for (Study& study : scaling_law_studies()) all.push_back(std::move(study));
-    for (Study& study : benchmark_studies()) all.push_back(std::move(study));
-    return all;
-  }();
-  return studies;
 }
 
 const Study& find_study(const std::vector<Study>& studies, std::string_view id) {

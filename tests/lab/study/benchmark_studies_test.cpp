@@ -7,31 +7,18 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "lab/study/benchmarks/studies.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
+#include "tests/lab/study/quick_study.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera {
 namespace {
 
-class BenchmarkStudy : public testing::Test {
- protected:
-  StudyResults run(const char* id, const config::Json& settings) {
-    StudyOptions options;
-    options.size = StudySize::kQuick;
-    options.folder = folder_.path();
-    options.overrides = settings;
-    return run_study(find_study(benchmark_studies(), id), options);
-  }
-
-  test::TemporaryFolder folder_;
-};
-
-class NeedleStudy : public BenchmarkStudy {
+class NeedleStudy : public testing::Test {
  protected:
   StudyResults run(const config::Json& settings) {
-    return BenchmarkStudy::run("benchmarks/needle", settings);
+    return test::run_quick("benchmarks/needle", settings, folder_.path());
   }
 
   /// Two updates of tiny networks.
@@ -50,6 +37,8 @@ class NeedleStudy : public BenchmarkStudy {
             {"depth_samples", 3},
             {"train", {{"steps", 2}, {"warmup_steps", 1}, {"batch", 4}, {"evaluate_every", 1}}}};
   }
+
+  test::TemporaryFolder folder_;
 };
 
 TEST_F(NeedleStudy, AsksEveryNetworkEveryKindAtEveryLength) {
@@ -83,8 +72,9 @@ TEST_F(NeedleStudy, RefusesSettingsBeforeAnyTraining) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "config.toml"));
 }
 
-TEST_F(BenchmarkStudy, StoredBitsAreAtMostWhatThereIsToKnow) {
-  const StudyResults results = run(
+TEST(StoredBitsStudy, LearnsAtMostWhatThereIsToKnow) {
+  const test::TemporaryFolder folder;
+  const StudyResults results = test::run_quick(
       "benchmarks/stored-bits",
       {{"people", 6},
        {"exposures", {2, 400}},
@@ -93,12 +83,13 @@ TEST_F(BenchmarkStudy, StoredBitsAreAtMostWhatThereIsToKnow) {
        {"heads", 2},
        {"models", {"GPT"}},
        {"train",
-        {{"warmup_steps", 1}, {"batch", 6}, {"learning_rate", 0.03}, {"evaluate_every", 200}}}});
+        {{"warmup_steps", 1}, {"batch", 6}, {"learning_rate", 0.03}, {"evaluate_every", 200}}}},
+      folder.path());
   ASSERT_EQ(results.points().size(), 2u);
   // 46.6 bits of facts, and log2(400 400 1000 / 6) of names.
   const double all = std::log2(12 * 28 * 200) + std::log2(200) + std::log2(300) + std::log2(100) +
                      std::log2(263) + std::log2(400. * 400 * 1000 / 6);
-  const std::string table = read_file(folder_ / "bits.csv");
+  const std::string table = read_file(folder / "bits.csv");
   EXPECT_THAT(table, testing::HasSubstr(fmt::format("{:.9f}", all).substr(0, 9)));
   EXPECT_LT(results.points()[0].y, results.points()[1].y);
   // A key and a value of 16 floats for every token.

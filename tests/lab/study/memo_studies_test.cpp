@@ -16,6 +16,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/base/random.h"
+#include "tests/lab/study/quick_study.h"
 #include "tests/support/figure_captions.h"
 #include "tests/support/temporary_folder.h"
 
@@ -40,11 +41,7 @@ class MemoStudies : public testing::Test {
  protected:
   /// Runs a study with these settings changed.
   StudyResults run(const std::string& id, const Json& settings) {
-    StudyOptions options;
-    options.size = StudySize::kQuick;
-    options.folder = folder_ / id;
-    options.overrides = settings;
-    return run_study(find_study(memo_studies(), "memo/" + id), options);
+    return test::run_quick("memo/" + id, settings, folder_ / id);
   }
   Json text(int64_t count) {
     const auto path = folder_ / "text.txt";
@@ -68,11 +65,9 @@ class MemoStudies : public testing::Test {
 };
 
 TEST_F(MemoStudies, OneForEachFigureAndThoseThatTesseraAdds) {
-  std::set<std::string> ids;
-  for (const Study& study : memo_studies()) ids.insert(study.id);
-  EXPECT_EQ(
-      ids, (std::set<std::string>{"memo/single-layer", "memo/multi-layer", "memo/nearly-orthogonal",
-                                  "memo/natural-text", "memo/forget", "memo/unlearning"}));
+  EXPECT_EQ(test::studies_of("memo/"),
+            (std::set<std::string>{"single-layer", "multi-layer", "nearly-orthogonal",
+                                   "natural-text", "forget", "unlearning"}));
 }
 
 TEST_F(MemoStudies, ASingleLayerIsFullWhereTheNoiseLawSays) {

@@ -5,9 +5,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "lab/study/benchmarks/studies.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
+#include "tests/lab/study/quick_study.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera {
@@ -21,11 +21,7 @@ class MqarStudy : public testing::Test {
  protected:
   /// The quick study with these settings changed.
   StudyResults run(const Json& settings) {
-    StudyOptions options;
-    options.size = StudySize::kQuick;
-    options.folder = folder_.path();
-    options.overrides = settings;
-    return run_study(find_study(benchmark_studies(), "benchmarks/mqar"), options);
+    return test::run_quick("benchmarks/mqar", settings, folder_.path());
   }
 
   /// Two updates of tiny models.

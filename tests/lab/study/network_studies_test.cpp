@@ -10,9 +10,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "lab/study/memory_mosaics/studies.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
+#include "tests/lab/study/quick_study.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera {
@@ -34,12 +34,7 @@ class NetworkStudies : public testing::Test {
         {"channels", 8},
         {"window", 32}};
     all.merge_patch(settings);
-    StudyOptions options;
-    options.size = StudySize::kQuick;
-    options.folder = folder_.path();
-    options.overrides = all;
-    options.seed = seed;
-    return run_study(find_study(memory_mosaics_studies(), "memory-mosaics/" + name), options);
+    return test::run_quick("memory-mosaics/" + name, all, folder_.path(), seed);
   }
 
   std::string read(const std::string& name) const { return read_file(folder_ / name); }

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "lab/study/memory_mosaics/studies.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
+#include "tests/lab/study/quick_study.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera {
@@ -22,11 +22,7 @@ class RegBenchStudy : public testing::Test {
  protected:
   /// The quick study with these settings changed.
   StudyResults run(const Json& settings) {
-    StudyOptions options;
-    options.size = StudySize::kQuick;
-    options.folder = folder_.path();
-    options.overrides = settings;
-    return run_study(find_study(memory_mosaics_studies(), "memory-mosaics/regbench"), options);
+    return test::run_quick("memory-mosaics/regbench", settings, folder_.path());
   }
 
   /// Two updates of tiny models on short strings.

@@ -1,5 +1,3 @@
-#include "lab/study/scaling_laws/studies.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,23 +5,21 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
+#include "tests/lab/study/quick_study.h"
 #include "tests/support/figure_captions.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera {
 namespace {
 
-StudyOptions quick_options(const std::string& id, int64_t runs) {
-  static const test::TemporaryFolder above;
-  StudyOptions options;
-  options.size = StudySize::kQuick;
-  options.folder = above / id;
-  options.overrides["runs"] = runs;
-  return options;
+using config::Json;
+
+StudyResults run_law(const std::string& id, const Json& settings,
+                     const std::filesystem::path& folder, uint64_t seed = 1) {
+  return test::run_quick("scaling-laws/" + id, settings, folder, seed);
 }
 
 /// Every picture says which equation or statement it shows.
@@ -35,31 +31,26 @@ void expect_captions(const std::filesystem::path& folder) {
 }
 
 TEST(ScalingLawStudies, OnePerFigureAndTheTable) {
-  std::set<std::string> ids;
-  for (const Study& study : scaling_law_studies()) ids.insert(study.id);
+  const auto ids = test::studies_of("scaling-laws/");
   for (int figure = 1; figure <= 16; ++figure)
-    EXPECT_TRUE(ids.contains(fmt::format("scaling-laws/fig{}", figure))) << figure;
-  EXPECT_TRUE(ids.contains("scaling-laws/table1"));
+    EXPECT_TRUE(ids.contains(fmt::format("fig{}", figure))) << figure;
+  EXPECT_TRUE(ids.contains("table1"));
 }
 
 // The others take minutes, or differ from these only in their settings.
 class QuickStudy : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(QuickStudy, RunsAndWritesItsDirectory) {
-  const auto studies = scaling_law_studies();
-  const Study& study = find_study(studies, std::string("scaling-laws/") + GetParam());
-  const StudyOptions options = quick_options(GetParam(), 2);
-  // Figure 2 is a drawing: it has no settings.
-  StudyOptions plain = options;
-  if (std::string(GetParam()) == "fig2" || std::string(GetParam()) == "fig5")
-    plain.overrides = config::Json::object();
-  const StudyResults results = run_study(study, plain);
+  const std::string id = GetParam();
+  const bool has_settings = id != "fig2" && id != "fig5";  // these evaluate formulas
+  const test::TemporaryFolder folder;
+  const StudyResults results =
+      run_law(id, has_settings ? Json{{"runs", 2}} : Json::object(), folder.path());
   EXPECT_FALSE(results.points().empty());
   for (const ResultPoint& point : results.points())  // a band comes with its standard error
     EXPECT_EQ(std::isnan(point.spread), std::isnan(point.standard_error)) << point.series;
-  EXPECT_TRUE(std::filesystem::exists(options.folder / "results.csv"));
-  expect_captions(options.folder);
-  std::filesystem::remove_all(options.folder);
+  EXPECT_TRUE(std::filesystem::exists(folder / "results.csv"));
+  expect_captions(folder.path());
 }
 
 INSTANTIATE_TEST_SUITE_P(ScalingLaws, QuickStudy,
@@ -70,79 +61,59 @@ INSTANTIATE_TEST_SUITE_P(ScalingLaws, QuickStudy,
                                            "equation26", "compensation", "adaptive-step", "planner",
                                            "decoders"));
 
-/// Exponents of the expected error found by a study, small: alpha 2, N = 10^5.
-std::vector<double> compared_exponents(const std::string& id, std::vector<double> rhos) {
-  StudyOptions options = quick_options(id, 1);
-  options.overrides["alphas"] = {2};
-  options.overrides["rhos"] = rhos;
-  options.overrides["inputs"] = 100000;
-  options.overrides["simulated_inputs"] = 1000;
-  const auto studies = scaling_law_studies();
-  const StudyResults results = run_study(find_study(studies, "scaling-laws/" + id), options);
-  std::vector<double> ours;
-  for (const Comparison& comparison : results.comparisons()) {
-    EXPECT_NEAR(comparison.ours, comparison.published, 0.02) << comparison.what;
-    ours.push_back(comparison.ours);
-  }
-  expect_captions(options.folder);
-  std::filesystem::remove_all(options.folder);
-  return ours;
-}
-
+// The exponents hold for every alpha and rho, so they are compared at any setting.
 TEST(ScalingLawStudies, ExponentsAreThoseOfProposition2) {
-  // The exponents hold for every alpha and rho, so they are compared at any setting.
-  EXPECT_EQ(compared_exponents("proposition2", {0.5}).size(), 1u);
+  const test::TemporaryFolder folder;
+  const StudyResults results = run_law("proposition2",
+                                       {{"runs", 1},
+                                        {"alphas", {2}},
+                                        {"rhos", {0.5}},
+                                        {"inputs", 100000},
+                                        {"simulated_inputs", 1000}},
+                                       folder.path());
+  ASSERT_EQ(results.comparisons().size(), 1u);
+  const Comparison& comparison = results.comparisons().front();
+  EXPECT_NEAR(comparison.ours, comparison.published, 0.02) << comparison.what;
+  expect_captions(folder.path());
 }
 
 TEST(ScalingLawStudies, Theorem2KeepsEachDimensionAsItGoes) {
-  StudyOptions options = quick_options("theorem2", 1);
-  options.overrides["rhos"] = {0.5};
-  options.overrides["inputs"] = 10000;
-  const auto studies = scaling_law_studies();
-  run_study(find_study(studies, "scaling-laws/theorem2"), options);
-  const std::string parts = read_file(options.folder / "parts.jsonl");
+  const test::TemporaryFolder folder;
+  run_law("theorem2", {{"runs", 1}, {"rhos", {0.5}}, {"inputs", 10000}}, folder.path());
+  const std::string parts = read_file(folder / "parts.jsonl");
   for (const char* d : {"10", "32", "100", "316", "1000", "3162", "10000"})
     EXPECT_THAT(parts, testing::HasSubstr(fmt::format("\"α = 2, d = {}\"", d)));
-  std::filesystem::remove_all(options.folder);
 }
 
 TEST(ScalingLawStudies, PanelsStandInOnePictureAsInThePaper) {
-  const auto studies = scaling_law_studies();
   const std::map<std::string, std::vector<std::string>> panels = {
       {"fig1", {"Error against dimension", "Error against data"}},
       {"fig4", {"d = 100, γ = 10", "d = 100, γ = 1", "d = 10, γ = 1"}},
       {"fig7", {"One run, N = 10", "Mean of 2 runs, N = 10", "Mean of 2 runs, N = 30"}},
       {"fig13", {"d = 10, γ = 1", "d = 100, γ = 1"}}};
   for (const auto& [id, titles] : panels) {
-    const StudyOptions options = quick_options(id, 2);
-    run_study(find_study(studies, "scaling-laws/" + id), options);
-    const std::string picture = read_file(options.folder / "errors.svg");
+    const test::TemporaryFolder folder;
+    run_law(id, {{"runs", 2}}, folder.path());
+    const std::string picture = read_file(folder / "errors.svg");
     for (const std::string& title : titles)
       EXPECT_THAT(picture, testing::HasSubstr(">" + title + "</text>")) << id;
-    std::filesystem::remove_all(options.folder);
   }
 }
 
 TEST(ScalingLawStudies, RefuseLawsWithoutExponents) {
-  const auto studies = scaling_law_studies();
-  StudyOptions options = quick_options("refused", 1);
-  options.overrides["alphas"] = {1};
-  EXPECT_THROW(run_study(find_study(studies, "scaling-laws/theorem2"), options), UsageError);
-  options.overrides["alphas"] = {2};
-  options.overrides["rhos"] = {-1};
-  EXPECT_THROW(run_study(find_study(studies, "scaling-laws/proposition3"), options), UsageError);
+  const test::TemporaryFolder folder;
+  EXPECT_THROW(run_law("theorem2", {{"runs", 1}, {"alphas", {1}}}, folder.path()), UsageError);
+  EXPECT_THROW(
+      run_law("proposition3", {{"runs", 1}, {"alphas", {2}}, {"rhos", {-1}}}, folder.path()),
+      UsageError);
 }
 
 TEST(ScalingLawStudies, SameSeedSameNumbers) {
-  const auto studies = scaling_law_studies();
-  const Study& study = find_study(studies, "scaling-laws/fig13");
-  const auto points = [&](uint64_t seed) {
-    StudyOptions options = quick_options("again", 2);
-    options.seed = seed;
+  const auto points = [](uint64_t seed) {
+    const test::TemporaryFolder folder;
     std::vector<double> values;
-    const StudyResults results = run_study(study, options);
+    const StudyResults results = run_law("fig13", {{"runs", 2}}, folder.path(), seed);
     for (const ResultPoint& point : results.points()) values.push_back(point.y);
-    std::filesystem::remove_all(options.folder);
     return values;
   };
   EXPECT_EQ(points(1), points(1));
@@ -150,9 +121,8 @@ TEST(ScalingLawStudies, SameSeedSameNumbers) {
 }
 
 TEST(ScalingLawStudies, RefuseSettingsThatMakeNoModel) {
-  const auto studies = scaling_law_studies();
-  const Study& study = find_study(studies, "scaling-laws/fig1");
-  EXPECT_THROW(run_study(study, quick_options("refused", 0)), UsageError);
+  const test::TemporaryFolder folder;
+  EXPECT_THROW(run_law("fig1", {{"runs", 0}}, folder.path()), UsageError);
 }
 
 }  // namespace

@@ -4,13 +4,12 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "lab/study/stm/rank.h"
-#include "lab/study/stm/studies.h"
 #include "lab/task/copy/copy.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
+#include "tests/lab/study/quick_study.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera {
@@ -23,11 +22,7 @@ class StmStudies : public testing::Test {
  protected:
   /// Runs a study with these settings changed.
   StudyResults run(const std::string& id, const Json& settings) {
-    StudyOptions options;
-    options.size = StudySize::kQuick;
-    options.folder = folder_ / id;
-    options.overrides = settings;
-    return run_study(find_study(stm_studies(), "stm/" + id), options);
+    return test::run_quick("stm/" + id, settings, folder_ / id);
   }
 
   /// Two updates of tiny models.
@@ -44,12 +39,11 @@ class StmStudies : public testing::Test {
 };
 
 TEST_F(StmStudies, OneForEachFigureAndTableOfATask) {
-  std::set<std::string> ids;
-  for (const Study& study : stm_studies()) ids.insert(study.id);
+  const auto ids = test::studies_of("stm/");
   for (const char* id : {"associative-retrieval", "nth-farthest", "copy", "priority-sort",
                          "relational-recall", "convex-hull", "travelling-salesman", "shortest-path",
                          "spanning-tree", "babi", "cost", "rank"})
-    EXPECT_TRUE(ids.contains("stm/" + std::string(id))) << id;
+    EXPECT_TRUE(ids.contains(id)) << id;
 }
 
 TEST_F(StmStudies, CompareTheModelsOfEveryTask) {

@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "lab/study/memory_mosaics/studies.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
+#include "tests/lab/study/quick_study.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera {
@@ -19,11 +19,7 @@ using testing::HasSubstr;
 class ThreeMoonsStudy : public testing::Test {
  protected:
   StudyResults run(const Json& settings) {
-    StudyOptions options;
-    options.size = StudySize::kQuick;
-    options.folder = folder_ / "study";
-    options.overrides = settings;
-    return run_study(find_study(memory_mosaics_studies(), "memory-mosaics/three-moons"), options);
+    return test::run_quick("memory-mosaics/three-moons", settings, folder_ / "study");
   }
 
   /// Two updates a training and a few predictions.

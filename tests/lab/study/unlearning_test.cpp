@@ -6,8 +6,8 @@
 
 #include "lab/study/memo/invented_authors.h"
 #include "lab/study/memo/kolmogorov_smirnov.h"
-#include "lab/study/memo/studies.h"
 #include "lab/study/memo/subjects.h"
+#include "tests/lab/study/quick_study.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera::memo_study {
@@ -98,14 +98,12 @@ TEST(Networks, LearnAnswersAndNotQuestions) {
 
 TEST(Unlearning, AStoreThatForgetsIsOneThatNeverHeld) {
   const test::TemporaryFolder folder;
-  StudyOptions options;
-  options.size = StudySize::kQuick;
-  options.folder = folder / "study";
-  options.overrides = {{"authors", 5},
-                       {"dimension", 128},
-                       {"probes", 3},
-                       {"network", {{"channels", 16}, {"epochs", 1}}}};
-  const StudyResults results = run_study(find_study(memo_studies(), "memo/unlearning"), options);
+  const StudyResults results = test::run_quick("memo/unlearning",
+                                               {{"authors", 5},
+                                                {"dimension", 128},
+                                                {"probes", 3},
+                                                {"network", {{"channels", 16}, {"epochs", 1}}}},
+                                               folder / "study");
   std::set<std::string> subjects;
   for (const ResultPoint& point : results.points()) {
     subjects.insert(point.series);

@@ -3,15 +3,10 @@
 #include "lab/study/study.h"
 
 /// Benchmarks of others on which the networks of several papers are compared.
-namespace tessera {
-
-std::vector<Study> benchmark_studies();
-
-namespace benchmark_study {
+namespace tessera::benchmark_study {
 
 Study mqar();
 Study needle();
 Study stored_bits();
 
-}  // namespace benchmark_study
-}  // namespace tessera
+}  // namespace tessera::benchmark_study

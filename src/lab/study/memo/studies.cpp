@@ -5,8 +5,7 @@
 
 #include "tessera/model/initialisation.h"
 
-namespace tessera {
-namespace memo_study {
+namespace tessera::memo_study {
 
 at::Tensor random_tokens(at::IntArrayRef sizes, int64_t bound, uint64_t seed, uint64_t stream) {
   const uint64_t own = *derived_seed(seed, static_cast<int64_t>(stream));
@@ -40,12 +39,4 @@ double key_variance(const Memo& memo, uint64_t seed) {
   return products.square().sum().item<double>() * scale / pairs;
 }
 
-}  // namespace memo_study
-
-std::vector<Study> memo_studies() {
-  using namespace memo_study;
-  return {single_layer(), multi_layer(), nearly_orthogonal(),
-          natural_text(), forget(),      unlearning()};
-}
-
-}  // namespace tessera
+}  // namespace tessera::memo_study

@@ -3,18 +3,13 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <vector>
 
 #include "lab/baseline/memo.h"
 #include "lab/study/study.h"
 
 /// The studies of "MeMo: Towards Language Models with Associative Memory Mechanisms" (Zanzotto et
 /// al. 2025).
-namespace tessera {
-
-std::vector<Study> memo_studies();
-
-namespace memo_study {
+namespace tessera::memo_study {
 
 constexpr const char* kPaper = "Zanzotto et al. 2025";
 
@@ -38,5 +33,4 @@ Study natural_text();
 Study forget();
 Study unlearning();
 
-}  // namespace memo_study
-}  // namespace tessera
+}  // namespace tessera::memo_study

@@ -3,11 +3,7 @@
 #include "lab/study/study.h"
 
 /// The studies of "Memory Mosaics" (Zhang et al. 2024).
-namespace tessera {
-
-std::vector<Study> memory_mosaics_studies();
-
-namespace memory_mosaics_study {
+namespace tessera::memory_mosaics_study {
 
 constexpr const char* kPaper = "Zhang et al. 2024, Memory Mosaics";
 
@@ -21,5 +17,4 @@ Study three_moons();
 Study stories();
 Study prompts();
 
-}  // namespace memory_mosaics_study
-}  // namespace tessera
+}  // namespace tessera::memory_mosaics_study

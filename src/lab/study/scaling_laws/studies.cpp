@@ -7,8 +7,7 @@
 #include "tessera/base/error.h"
 #include "tessera/plan/parallel.h"
 
-namespace tessera {
-namespace scaling_laws {
+namespace tessera::scaling_laws {
 
 theory::AssociationTask task_of(const Settings& settings) {
   return theory::zipf_task(settings.inputs, static_cast<int32_t>(settings.outputs), settings.alpha);
@@ -183,42 +182,4 @@ std::vector<int64_t> log_spaced(int64_t low, int64_t high, int64_t count) {
   return values;
 }
 
-}  // namespace scaling_laws
-
-std::vector<Study> scaling_law_studies() {
-  using namespace scaling_laws;
-  return {finite_data_and_memory(),
-          interference_drawing(),
-          schemes(),
-          descent_and_approximation(),
-          approximate_schemes(),
-          interference_while_learning(),
-          schedules(),
-          optimisers(),
-          learned_embeddings(),
-          schemes_with_more_inputs(),
-          stored_heatmaps(),
-          learned_embeddings_error(),
-          batch_descent_and_approximation(),
-          memory_under_large_steps(),
-          rescaled_gradients(),
-          rescaled_gradient_snapshots(),
-          error_rates(),
-          theorem1(),
-          theorem2(),
-          proposition2(),
-          proposition3(),
-          proposition4(),
-          proposition5(),
-          lemma1(),
-          general_weights(),
-          rectified_lookup(),
-          compensation(),
-          other_laws(),
-          adaptive_step(),
-          planner_check(),
-          error_per_item(),
-          decoders()};
-}
-
-}  // namespace tessera
+}  // namespace tessera::scaling_laws

@@ -13,12 +13,7 @@
 #include "tessera/report/heat_map.h"
 
 /// The studies of "Scaling Laws for Associative Memories" (Cabannes, Dohmatob, Bietti 2024).
-namespace tessera {
-
-/// All of them: figures 1 to 16, table 1, and what Tessera adds.
-std::vector<Study> scaling_law_studies();
-
-namespace scaling_laws {
+namespace tessera::scaling_laws {
 
 constexpr const char* kPaper = "Cabannes, Dohmatob, Bietti 2024";
 
@@ -155,5 +150,4 @@ Study planner_check();
 Study error_per_item();
 Study decoders();
 
-}  // namespace scaling_laws
-}  // namespace tessera
+}  // namespace tessera::scaling_laws

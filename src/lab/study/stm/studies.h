@@ -4,11 +4,7 @@
 
 /// The studies of "Self-Attentive Associative Memory" (Le et al. 2020), whose model is called STM,
 /// SAM-based two-memory model.
-namespace tessera {
-
-std::vector<Study> stm_studies();
-
-namespace stm_study {
+namespace tessera::stm_study {
 
 constexpr const char* kPaper = "Le et al. 2020";
 
@@ -27,5 +23,4 @@ Study cost();
 Study rank();
 Study recipes();
 
-}  // namespace stm_study
-}  // namespace tessera
+}  // namespace tessera::stm_study

@@ -1,0 +1,77 @@
+#include "lab/study/benchmarks/studies.h"
+#include "lab/study/memo/studies.h"
+#include "lab/study/memory_mosaics/studies.h"
+#include "lab/study/scaling_laws/studies.h"
+#include "lab/study/stm/studies.h"
+
+namespace tessera {
+
+const std::vector<Study>& all_studies() {
+  static const std::vector<Study> studies = {memory_mosaics_study::language_model(),
+                                             memory_mosaics_study::depth(),
+                                             memory_mosaics_study::small_budget(),
+                                             memory_mosaics_study::out_of_distribution(),
+                                             memory_mosaics_study::attention(),
+                                             memory_mosaics_study::three_moons(),
+                                             memory_mosaics_study::stories(),
+                                             memory_mosaics_study::prompts(),
+                                             memory_mosaics_study::regbench(),
+                                             memo_study::single_layer(),
+                                             memo_study::multi_layer(),
+                                             memo_study::nearly_orthogonal(),
+                                             memo_study::natural_text(),
+                                             memo_study::forget(),
+                                             memo_study::unlearning(),
+                                             stm_study::associative_retrieval(),
+                                             stm_study::nth_farthest(),
+                                             stm_study::copy(),
+                                             stm_study::priority_sort(),
+                                             stm_study::relational_recall(),
+                                             stm_study::convex_hull(),
+                                             stm_study::travelling_salesman(),
+                                             stm_study::shortest_path(),
+                                             stm_study::spanning_tree(),
+                                             stm_study::babi(),
+                                             stm_study::pong(),
+                                             stm_study::cost(),
+                                             stm_study::rank(),
+                                             stm_study::recipes(),
+                                             scaling_laws::finite_data_and_memory(),
+                                             scaling_laws::interference_drawing(),
+                                             scaling_laws::schemes(),
+                                             scaling_laws::descent_and_approximation(),
+                                             scaling_laws::approximate_schemes(),
+                                             scaling_laws::interference_while_learning(),
+                                             scaling_laws::schedules(),
+                                             scaling_laws::optimisers(),
+                                             scaling_laws::learned_embeddings(),
+                                             scaling_laws::schemes_with_more_inputs(),
+                                             scaling_laws::stored_heatmaps(),
+                                             scaling_laws::learned_embeddings_error(),
+                                             scaling_laws::batch_descent_and_approximation(),
+                                             scaling_laws::memory_under_large_steps(),
+                                             scaling_laws::rescaled_gradients(),
+                                             scaling_laws::rescaled_gradient_snapshots(),
+                                             scaling_laws::error_rates(),
+                                             scaling_laws::theorem1(),
+                                             scaling_laws::theorem2(),
+                                             scaling_laws::proposition2(),
+                                             scaling_laws::proposition3(),
+                                             scaling_laws::proposition4(),
+                                             scaling_laws::proposition5(),
+                                             scaling_laws::lemma1(),
+                                             scaling_laws::general_weights(),
+                                             scaling_laws::rectified_lookup(),
+                                             scaling_laws::compensation(),
+                                             scaling_laws::other_laws(),
+                                             scaling_laws::adaptive_step(),
+                                             scaling_laws::planner_check(),
+                                             scaling_laws::error_per_item(),
+                                             scaling_laws::decoders(),
+                                             benchmark_study::mqar(),
+                                             benchmark_study::needle(),
+                                             benchmark_study::stored_bits()};
+  return studies;
+}
+
+}  // namespace tessera
