@@ -55,12 +55,9 @@ std::string coordinate(double value) {
   return significant_text(std::round(value * 100) / 100, 8);
 }
 
-std::string tip_element(std::string_view tip) {
-  return tip.empty() ? "/>\n" : "><title>" + escape_markup(tip) + "</title>";
-}
-
 std::string closing(std::string_view tip, std::string_view element) {
-  return tip.empty() ? tip_element(tip) : tip_element(tip) + "</" + std::string(element) + ">\n";
+  if (tip.empty()) return "/>\n";
+  return fmt::format("><title>{}</title></{}>\n", escape_markup(tip), element);
 }
 
 std::string svg_element(const Drawing& drawing, std::string_view style) {
