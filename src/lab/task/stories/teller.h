@@ -77,6 +77,8 @@ class Teller : public Draws {
   Story finish();
 
  private:
+  /// A place or spot with a noun that the story has not had.
+  Id add_drawn(char letter, Kind kind, Places rows, Where where = Where::kAnywhere);
   std::string_view draw_noun(Nouns nouns, Number& number);
   bool has_noun(std::string_view noun) const;
   bool has_name(std::string_view name) const;

@@ -91,38 +91,31 @@ Id Teller::add_possession(char letter, Nouns nouns) {
   return id;
 }
 
-Id Teller::add_place(char letter, Where where) {
+Id Teller::add_drawn(char letter, Kind kind, Places rows, Where where) {
   const PlaceRow* row = nullptr;
-  do row = &pick(outings());
+  do row = &pick(rows);
   while (has_noun(row->noun) || (where == Where::kOutdoors && !row->outdoors));
-  return add(letter, {.kind = Kind::kPlace,
+  return add(letter, {.kind = kind,
                       .noun = std::string(row->noun),
                       .at = std::string(row->at),
                       .to = std::string(row->to),
-                      .outdoors = row->outdoors});
+                      .outdoors = kind == Kind::kPlace && row->outdoors});
+}
+
+Id Teller::add_place(char letter, Where where) {
+  return add_drawn(letter, Kind::kPlace, outings(), where);
 }
 
 Id Teller::add_spot(char letter, Id somebody) {
   const Id place = world_.place_of(somebody);
-  const PlaceRow* row = nullptr;
-  do row = &pick(entity(place).outdoors ? outdoor_spots() : indoor_spots());
-  while (has_noun(row->noun));
-  const Id id = add(letter, {.kind = Kind::kSpot,
-                             .noun = std::string(row->noun),
-                             .at = std::string(row->at),
-                             .to = std::string(row->to)});
+  const Id id =
+      add_drawn(letter, Kind::kSpot, entity(place).outdoors ? outdoor_spots() : indoor_spots());
   suppose({begin(Relation::kPlace, id, place)});
   return id;
 }
 
 Id Teller::add_container(char letter, Id carrier) {
-  const PlaceRow* row = nullptr;
-  do row = &pick(containers());
-  while (has_noun(row->noun));
-  const Id id = add(letter, {.kind = Kind::kSpot,
-                             .noun = std::string(row->noun),
-                             .at = std::string(row->at),
-                             .to = std::string(row->to)});
+  const Id id = add_drawn(letter, Kind::kSpot, containers());
   suppose({begin(Relation::kHolder, id, carrier)});
   return id;
 }
