@@ -55,11 +55,8 @@ TEST(BeamSearch, AWideBeamFindsTheBestOfAllTexts) {
   const auto model = model_of_letters();
   for (double exponent : {0.0, 0.7, 1.0}) {
     const auto expected = every_text(*model, 4, exponent);
-    BeamOptions options;
-    options.beams = 4 * 4 * 4 * 4;
-    options.max_tokens = 4;
-    options.length_penalty = exponent;
-    options.end_of_text = kEnd;
+    const BeamOptions options{
+        .beams = 4 * 4 * 4 * 4, .max_tokens = 4, .length_penalty = exponent, .end_of_text = kEnd};
     const auto found = beam_search(*model, kPrompt, options);
     ASSERT_EQ(found.size(), 256u);
     for (size_t i = 0; i < found.size(); ++i)
@@ -74,10 +71,7 @@ TEST(BeamSearch, StopsWhenNothingCanComeToBeatWhatHasEnded) {
   const auto model = model_of_letters();
   at::NoGradGuard no_grad;
   model->named_parameters()["embedding"].mul_(0.1);  // no letter is sure: long texts are improbable
-  BeamOptions options;
-  options.end_of_text = kEnd;
-  options.length_penalty = 0;
-  options.max_tokens = 100;
+  BeamOptions options{.max_tokens = 100, .length_penalty = 0, .end_of_text = kEnd};
   const auto found = beam_search(*model, kPrompt, options);
   options.max_tokens = 1'000'000;  // would not come back
   const auto unlimited = beam_search(*model, kPrompt, options);
@@ -90,9 +84,7 @@ TEST(BeamSearch, StopsWhenNothingCanComeToBeatWhatHasEnded) {
 
 TEST(BeamSearch, OneBeamIsGreedy) {
   const auto model = test::tiny_mosaic();
-  BeamOptions options;
-  options.beams = 1;
-  options.max_tokens = 2 * test::kWindow;
+  const BeamOptions options{.beams = 1, .max_tokens = 2 * test::kWindow};
   const auto found = beam_search(*model, kPrompt, options);
   ASSERT_EQ(found.size(), 1u);
   Tokens text = kPrompt;
@@ -110,9 +102,7 @@ TEST(BeamSearch, OneBeamIsGreedy) {
 
 TEST(BeamSearch, ReadsInWindowsWhereLearnedPositionsEnd) {
   const auto model = test::tiny_gpt(Positions::kLearned);
-  BeamOptions options;
-  options.beams = 3;
-  options.max_tokens = 2 * test::kWindow;
+  const BeamOptions options{.beams = 3, .max_tokens = 2 * test::kWindow};
   const auto found = beam_search(*model, kPrompt, options);
   ASSERT_EQ(found.size(), 3u);
   Tokens text = kPrompt;
@@ -129,11 +119,8 @@ TEST(BeamSearch, TheLengthPenaltyIsTheExponentOfTheLength) {
   // end: 0.6^(n-1) 0.4; of three that do not: 0.6^3.
   const auto model = test::fixed_logits({std::log(0.6f), -1e4f, std::log(0.4f)});
   const auto best = [&](double penalty) {
-    BeamOptions options;
-    options.beams = 3;
-    options.max_tokens = 3;
-    options.end_of_text = kEnd;
-    options.length_penalty = penalty;
+    const BeamOptions options{
+        .beams = 3, .max_tokens = 3, .length_penalty = penalty, .end_of_text = kEnd};
     return beam_search(*model, {0}, options).front();
   };
   EXPECT_EQ(best(0).tokens, Tokens{kEnd});  // log 0.4 = -0.916 above 3 log 0.6 = -1.532
@@ -172,18 +159,13 @@ TEST(BeamSearch, RefusesBadArguments) {
 
 TEST(BeamSearch, MoreBeamsThanTextsAreAllTexts) {
   const auto model = model_of_letters();
-  BeamOptions options;
-  options.beams = 1000;
-  options.max_tokens = 2;
-  options.end_of_text = kEnd;
+  const BeamOptions options{.beams = 1000, .max_tokens = 2, .end_of_text = kEnd};
   EXPECT_EQ(beam_search(*model, kPrompt, options).size(), 1u + 4 * 5);
 }
 
 TEST(BeamSearch, ASearchThatNoMachineCanHoldIsRefusedBeforeItStarts) {
   const auto model = model_of_letters();
-  BeamOptions options;
-  options.beams = 1'000'000'000;
-  options.max_tokens = 1000;
+  const BeamOptions options{.beams = 1'000'000'000, .max_tokens = 1000};
   const auto gigabytes = [](double bytes) { return fmt::format("{:.1f} GB", bytes / 1e9); };
   EXPECT_THAT(test::message_of<UsageError>([&] { beam_search(*model, kPrompt, options); }),
               testing::AllOf(testing::HasSubstr("1000000000 beams of up to 1000 tokens"),
@@ -193,9 +175,7 @@ TEST(BeamSearch, ASearchThatNoMachineCanHoldIsRefusedBeforeItStarts) {
 
 TEST(BeamSearch, ItsMemoryGrowsWithWhatItKeeps) {
   const auto model = test::tiny_mosaic();
-  BeamOptions options;
-  options.beams = 10;
-  options.max_tokens = 100;
+  BeamOptions options{.beams = 10, .max_tokens = 100};
   const double all = beam_search_bytes(*model, 3, options);
   // A pair is a key and a value of 8 channels in both blocks: 128 bytes a token and beam.
   EXPECT_GT(all, 10 * 100 * 128);
@@ -209,9 +189,7 @@ TEST(BeamSearch, ItsMemoryGrowsWithWhatItKeeps) {
 
 TEST(BeamSearch, ASignalEndsItWithWhatThereIs) {
   const auto model = test::tiny_mosaic();
-  BeamOptions options;
-  options.beams = 20'000;
-  options.max_tokens = 500;
+  const BeamOptions options{.beams = 20'000, .max_tokens = 500};
   {
     InterruptGuard guard;
     std::raise(SIGTERM);

@@ -56,9 +56,7 @@ TEST(OtherDevice, WritesTheSameTexts) {
 TEST(OtherDevice, FindsTheSameHypotheses) {
   for (const auto& model : device_models()) {
     const auto [here, there] = on_both(*model, [&] {
-      BeamOptions options;
-      options.beams = 3;
-      options.max_tokens = 4;
+      const BeamOptions options{.beams = 3, .max_tokens = 4};
       return beam_search(*model, some_text(5, 1), options).front().tokens;
     });
     EXPECT_EQ(here, there) << model->kind();

@@ -242,13 +242,12 @@ TEST(StreamingSession, ASignalBetweenPiecesLeavesItAsItWas) {
 }
 
 TEST(StreamingSession, InBf16ItDiffersFromAFullPassByRounding) {
-  MemoryMosaicConfig config;
-  config.vocabulary = kVocabulary;
-  config.window = 64;
-  config.layers = 4;
-  config.heads = 2;
-  config.channels = 64;
-  config.precision = ops::Precision::kBFloat16;
+  const MemoryMosaicConfig config{.vocabulary = kVocabulary,
+                                  .window = 64,
+                                  .layers = 4,
+                                  .heads = 2,
+                                  .channels = 64,
+                                  .precision = ops::Precision::kBFloat16};
   MemoryMosaic model(config);
   const Tokens text = some_text(64, 1);
   StreamingSession session(model, Reading::kStreaming);

@@ -26,50 +26,46 @@ std::shared_ptr<LanguageModel> with_distinct_logits(std::shared_ptr<Model> model
 inline std::shared_ptr<LanguageModel> tiny_mosaic(
     Parameterisation parameterisation = Parameterisation::kPaper,
     int64_t vocabulary = kVocabulary) {
-  MemoryMosaicConfig config;
-  config.vocabulary = vocabulary;
-  config.window = kWindow;
-  config.layers = 2;
-  config.heads = 2;
-  config.channels = 8;
-  config.parameterisation = parameterisation;
+  const MemoryMosaicConfig config{.vocabulary = vocabulary,
+                                  .window = kWindow,
+                                  .layers = 2,
+                                  .heads = 2,
+                                  .channels = 8,
+                                  .parameterisation = parameterisation};
   return with_distinct_logits(std::make_shared<MemoryMosaic>(config));
 }
 
 inline std::shared_ptr<LanguageModel> tiny_mosaic_v2() {
-  MemoryMosaicV2Config config;
-  config.vocabulary = kVocabulary;
-  config.window = kWindow;
-  config.layers = 2;
-  config.heads = 2;
-  config.channels = 8;
-  config.short_term = 3;
-  config.delay = 2;
-  config.longest_delay = 4;
+  const MemoryMosaicV2Config config{.vocabulary = kVocabulary,
+                                    .window = kWindow,
+                                    .layers = 2,
+                                    .heads = 2,
+                                    .channels = 8,
+                                    .short_term = 3,
+                                    .delay = 2,
+                                    .longest_delay = 4};
   return with_distinct_logits(std::make_shared<MemoryMosaicV2>(config));
 }
 
 inline std::shared_ptr<LanguageModel> tiny_gpt(Positions positions) {
-  GptConfig config;
-  config.vocabulary = kVocabulary;
-  config.window = kWindow;
-  config.layers = 2;
-  config.heads = 2;
-  config.channels = 8;
-  config.positions = positions;
+  const GptConfig config{.vocabulary = kVocabulary,
+                         .window = kWindow,
+                         .layers = 2,
+                         .heads = 2,
+                         .channels = 8,
+                         .positions = positions};
   return with_distinct_logits(std::make_shared<Gpt>(config));
 }
 
 /// A model whose logits are these, whatever it has read.
 inline std::shared_ptr<LanguageModel> fixed_logits(const std::vector<float>& logits) {
-  GptConfig config;
-  config.vocabulary = static_cast<int64_t>(logits.size());
-  config.window = kWindow;
-  config.layers = 1;
-  config.heads = 1;
-  config.channels = 2;
-  config.bias = true;
-  config.positions = Positions::kRotary;
+  const GptConfig config{.vocabulary = static_cast<int64_t>(logits.size()),
+                         .window = kWindow,
+                         .layers = 1,
+                         .heads = 1,
+                         .channels = 2,
+                         .positions = Positions::kRotary,
+                         .bias = true};
   const auto model = std::make_shared<Gpt>(config);
   at::NoGradGuard no_grad;
   auto parameters = model->named_parameters();

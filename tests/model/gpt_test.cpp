@@ -19,14 +19,12 @@ namespace {
 constexpr Positions kAll[] = {Positions::kLearned, Positions::kRotary, Positions::kAlibi};
 
 GptConfig small_gpt(Positions positions, int64_t heads = 3, int64_t channels = 12) {
-  GptConfig config;
-  config.vocabulary = 11;
-  config.window = 8;
-  config.layers = 2;
-  config.heads = heads;
-  config.channels = channels;
-  config.positions = positions;
-  return config;
+  return {.vocabulary = 11,
+          .window = 8,
+          .layers = 2,
+          .heads = heads,
+          .channels = channels,
+          .positions = positions};
 }
 
 /// A block in doubles whose feed-forward layer adds nothing and whose queries, keys and values are

@@ -98,16 +98,14 @@ class SlowMosaic : public test::SlowNetwork {
 };
 
 MemoryMosaicConfig small_mosaic(Parameterisation parameterisation) {
-  MemoryMosaicConfig config;
-  config.vocabulary = 11;
-  config.window = 12;
-  config.layers = 2;
-  config.heads = 3;
-  config.channels = 12;
-  config.persistent_slots = 5;
-  config.dropout = 0;
-  config.parameterisation = parameterisation;
-  return config;
+  return {.vocabulary = 11,
+          .window = 12,
+          .layers = 2,
+          .heads = 3,
+          .channels = 12,
+          .persistent_slots = 5,
+          .dropout = 0,
+          .parameterisation = parameterisation};
 }
 
 TEST(MemoryMosaic, AgreesWithTheFormulasWrittenOut) {
@@ -176,10 +174,7 @@ TEST(MemoryMosaic, TheSecondReadReturnsTheFirstValue) {
 }
 
 MemoryMosaicConfig published(int64_t layers, int64_t vocabulary) {
-  MemoryMosaicConfig config;
-  config.layers = layers;
-  config.vocabulary = vocabulary;
-  return config;
+  return {.vocabulary = vocabulary, .layers = layers};
 }
 
 /// The network without its parameters' memory.

@@ -84,18 +84,16 @@ class SlowMosaicV2 : public test::SlowNetwork {
 };
 
 MemoryMosaicV2Config small_v2() {
-  MemoryMosaicV2Config config;
-  config.vocabulary = 11;
-  config.window = 12;
-  config.layers = 2;
-  config.heads = 3;
-  config.channels = 12;
-  config.short_term = 4;
-  config.delay = 3;
-  config.longest_delay = 6;
-  config.persistent_width = 10;
-  config.dropout = 0;
-  return config;
+  return {.vocabulary = 11,
+          .window = 12,
+          .layers = 2,
+          .heads = 3,
+          .channels = 12,
+          .short_term = 4,
+          .delay = 3,
+          .longest_delay = 6,
+          .persistent_width = 10,
+          .dropout = 0};
 }
 
 at::Tensor some_tokens(int64_t batch, int64_t length) {
@@ -250,12 +248,8 @@ TEST(MemoryMosaicV2, TheScaleOfTheValuesLeavesItsStart) {
 /// W_o 2 C^2; SwiGLU 3 d' C.
 TEST(MemoryMosaicV2, HasTheParametersOfItsEquations) {
   const auto count = [](int64_t layers, int64_t C, int64_t H, int64_t width, int64_t V) {
-    MemoryMosaicV2Config config;
-    config.layers = layers;
-    config.channels = C;
-    config.heads = H;
-    config.persistent_width = width;
-    config.vocabulary = V;
+    const MemoryMosaicV2Config config{
+        .vocabulary = V, .layers = layers, .heads = H, .channels = C, .persistent_width = width};
     return MemoryMosaicV2(config, std::nullopt, at::kMeta).parameter_count();
   };
   EXPECT_EQ(count(1, 8, 2, 5, 3), 3 * 8 + 8 + 2 * 8 + 2 * (2 * 64 + 32 + 10) + 2 * 64 + 3 * 5 * 8);

@@ -19,14 +19,8 @@ using Vector = std::vector<double>;
 constexpr double kNormEpsilon = 1e-5;
 
 StmConfig small_reinforcement() {
-  StmConfig config;
-  config.inputs = 2;
-  config.outputs = 2;
-  config.slots = 2;
-  config.width = 3;
-  config.distilled = 2;
-  config.readout = 3;
-  config.hidden = 4;
+  StmConfig config{
+      .inputs = 2, .outputs = 2, .slots = 2, .width = 3, .distilled = 2, .readout = 3, .hidden = 4};
   config.alpha3.value = 0.3;
   config.variant = StmVariant::kReinforcement;
   return config;

@@ -22,14 +22,8 @@ using test::relative_error;
 using testing::HasSubstr;
 
 StmConfig small_stm() {
-  StmConfig config;
-  config.inputs = 5;
-  config.outputs = 4;
-  config.slots = 3;
-  config.width = 6;
-  config.distilled = 7;
-  config.readout = 5;
-  config.hidden = 8;
+  StmConfig config{
+      .inputs = 5, .outputs = 4, .slots = 3, .width = 6, .distilled = 7, .readout = 5, .hidden = 8};
   config.alpha1.value = 0.6;
   config.alpha2.value = -0.4;
   config.alpha3.value = 0.3;
@@ -86,11 +80,7 @@ void expect_equal_states(const TwoMemoryState& actual, const TwoMemoryState& exp
 
 TEST(Stm, HasThePublishedNumbersOfParameters) {
   const auto count = [](int64_t in, int64_t out, int64_t slots, int64_t width) {
-    StmConfig config;
-    config.inputs = in;
-    config.outputs = out;
-    config.slots = slots;
-    config.width = width;
+    const StmConfig config{.inputs = in, .outputs = out, .slots = slots, .width = width};
     return Stm(config, std::nullopt).parameter_count();
   };
   EXPECT_EQ(count(34, 32, 8, 96), 1'170'965);  // copy, priority sort

@@ -178,11 +178,8 @@ TEST(CausalReads, GradientsOfMorePairsThanQueriesAgree) {
 OpUnderTest windowed(int64_t lag, int64_t window, Dropout dropout = {},
                      Precision precision = Precision::kFloat32) {
   return [=](const std::vector<at::Tensor>& in) {
-    CausalReadOptions options;
-    options.lag = lag;
-    options.window = window;
-    options.dropout = dropout;
-    options.precision = precision;
+    const CausalReadOptions options{
+        .lag = lag, .window = window, .dropout = dropout, .precision = precision};
     return causal_read(in[0], in[1], in[2], options);
   };
 }

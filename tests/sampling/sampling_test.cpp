@@ -88,9 +88,7 @@ TEST(Sampling, ZeroTemperatureTakesTheBestAndOfEqualsTheLowest) {
 }
 
 TEST(Sampling, RepetitionPenaltyDividesPositiveLogitsAndMultipliesNegativeOnes) {
-  SamplingOptions options;
-  options.temperature = 0;
-  options.repetition_penalty = 2;
+  SamplingOptions options{.temperature = 0, .repetition_penalty = 2};
   const std::vector<int64_t> context = {0, 0, 2};
   // 3 / 2 once, though token 0 stands twice in the context.
   EXPECT_EQ(draw_token(std::vector<float>{3.0, 1.4, 2.0}, context, options, 0).token, 0);
@@ -193,11 +191,8 @@ TEST(Sampling, APenaltyThatMakesALogitInfiniteIsRefused) {
 }
 
 TEST(Sampling, LogProbabilitiesAreTheModelsOwn) {
-  SamplingOptions options;
-  options.temperature = 0.01;
-  options.top_k = 1;
-  options.alternatives = 3;
-  options.logit_bias = {{1, -3.0}};
+  SamplingOptions options{
+      .temperature = 0.01, .top_k = 1, .logit_bias = {{1, -3.0}}, .alternatives = 3};
   const ScoredToken token = draw_token(kLogits, {}, options, 0);
   EXPECT_EQ(token.token, 0);
   EXPECT_NEAR(*token.log_probability, std::log(0.5), 1e-6);

@@ -70,17 +70,15 @@ config::Json TinyLearner::completed(const config::Json& written, const std::stri
 }
 
 TrainConfig tiny_config() {
-  TrainConfig config;
-  config.steps = 12;
-  config.accumulation = 2;
-  config.learning_rate = 0.05;
-  config.min_learning_rate = 0.005;
-  config.warmup_steps = 3;
-  config.clip = 0.5;
-  config.evaluate_every = 4;
-  config.checkpoint_every = 3;
-  config.sample_every = 5;
-  return config;
+  return {.steps = 12,
+          .accumulation = 2,
+          .learning_rate = 0.05,
+          .min_learning_rate = 0.005,
+          .warmup_steps = 3,
+          .clip = 0.5,
+          .evaluate_every = 4,
+          .checkpoint_every = 3,
+          .sample_every = 5};
 }
 
 at::Tensor weights_of(const torch::nn::Module& module) {

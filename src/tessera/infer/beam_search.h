@@ -13,9 +13,9 @@ struct BeamOptions {
   /// Exponent of the length that a score is divided by. 0: log-probabilities, which prefer short
   /// texts; 1: their mean per token; above: long texts are preferred.
   double length_penalty = 1;
-  std::optional<int64_t> end_of_text;  ///< ends a hypothesis
-  std::optional<Reading> reading;      ///< natural_reading() where none is given
-  MemoryBound bound;                   ///< of each contextual memory
+  std::optional<int64_t> end_of_text = {};  ///< ends a hypothesis
+  std::optional<Reading> reading = {};      ///< natural_reading() where none is given
+  MemoryBound bound = {};                   ///< of each contextual memory
 
   /// Throws UsageError that names the option and what it may be.
   void check() const;

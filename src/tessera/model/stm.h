@@ -37,9 +37,9 @@ struct StmConfig {
   int64_t hidden = 128;
   int64_t projection_hidden = 0;
   bool gated = true;
-  BlendFactor alpha1, alpha2, alpha3;
+  BlendFactor alpha1 = {}, alpha2 = {}, alpha3 = {};
   StmVariant variant = StmVariant::kAuthors;
-  TwoMemoryEquations equations;
+  TwoMemoryEquations equations = {};
   ops::Precision precision = ops::Precision::kFloat32;
 
   template <typename Visitor>

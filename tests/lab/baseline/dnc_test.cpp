@@ -20,13 +20,7 @@ using testing::HasSubstr;
 enum Part : size_t { kMemory, kUsage, kPrecedence, kLinks, kWriteWeights, kReadWeights, kReads };
 
 DncConfig small_dnc() {
-  DncConfig config;
-  config.inputs = 3;
-  config.controller = 4;
-  config.slots = 4;
-  config.width = 2;
-  config.read_heads = 1;
-  return config;
+  return {.inputs = 3, .controller = 4, .slots = 4, .width = 2, .read_heads = 1};
 }
 
 /// A network that in every step writes (5, -2) into the least used row, whatever it reads. free:

@@ -18,13 +18,7 @@ namespace tessera {
 namespace {
 
 GatedDeltaNetConfig small_deltanet() {
-  GatedDeltaNetConfig config;
-  config.vocabulary = 11;
-  config.window = 8;
-  config.layers = 2;
-  config.heads = 2;
-  config.channels = 8;
-  return config;
+  return {.vocabulary = 11, .window = 8, .layers = 2, .heads = 2, .channels = 8};
 }
 
 GatedDeltaNetBlock drawn_delta_block() {

@@ -36,13 +36,7 @@ LstmLayer layer_of(int64_t inputs, int64_t channels) {
 }
 
 LstmConfig small_lstm() {
-  LstmConfig config;
-  config.vocabulary = 11;
-  config.window = 8;
-  config.layers = 2;
-  config.channels = 4;
-  config.dropout = 0.25;
-  return config;
+  return {.vocabulary = 11, .window = 8, .layers = 2, .channels = 4, .dropout = 0.25};
 }
 
 TEST(LstmLayer, AStepWorkedByHand) {

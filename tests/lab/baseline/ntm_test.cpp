@@ -17,12 +17,7 @@ using testing::HasSubstr;
 constexpr size_t kNtmMemory = 0, kNtmWeights = 1, kNtmReads = 2;  // parts of the state
 
 NtmConfig small_ntm() {
-  NtmConfig config;
-  config.inputs = 3;
-  config.controller = 4;
-  config.slots = 4;
-  config.width = 2;
-  return config;
+  return {.inputs = 3, .controller = 4, .slots = 4, .width = 2};
 }
 
 /// An interface that asks for the same in every step, whatever it reads.
@@ -89,9 +84,7 @@ TEST(Ntm, WeightsAreDistributions) {
 // LSTM; ours also learns the first memory, the first reads and the first weights.
 TEST(Ntm, HasTheParametersOfItsEquations) {
   const auto count = [](int64_t controller, int64_t heads) {
-    NtmConfig config;
-    config.controller = controller;
-    config.heads = heads;
+    const NtmConfig config{.controller = controller, .heads = heads};
     return Ntm(config, std::nullopt, at::kMeta).parameter_count();
   };
   EXPECT_EQ(count(512, 1), 1'278'124 - 4 * 512 + 128 * 32 + 32 + 2 * 128);

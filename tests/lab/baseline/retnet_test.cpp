@@ -18,13 +18,7 @@ namespace tessera {
 namespace {
 
 RetNetConfig small_retnet() {
-  RetNetConfig config;
-  config.vocabulary = 11;
-  config.window = 8;
-  config.layers = 2;
-  config.heads = 2;
-  config.channels = 8;
-  return config;
+  return {.vocabulary = 11, .window = 8, .layers = 2, .heads = 2, .channels = 8};
 }
 
 RetNetBlock drawn_block() {

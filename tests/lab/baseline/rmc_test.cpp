@@ -15,10 +15,7 @@ namespace {
 using testing::HasSubstr;
 
 TEST(Rmc, TheFirstMemoryIsTheIdentity) {
-  RmcConfig config;
-  config.slots = 3;
-  config.heads = 2;
-  config.head_width = 2;
+  RmcConfig config{.slots = 3, .heads = 2, .head_width = 2};
   EXPECT_TRUE(Rmc(config).named_parameters()["first_memory"].equal(at::eye(3, 4)));
   config.slots = 5;
   EXPECT_TRUE(Rmc(config).named_parameters()["first_memory"].equal(at::eye(5, 4)));

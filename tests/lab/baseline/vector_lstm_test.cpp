@@ -40,11 +40,7 @@ TEST(VectorLstm, TwoStepsWorkedByHand) {
 
 TEST(VectorLstm, ALayerReadsTheOutputsOfTheOneBelow) {
   at::NoGradGuard no_grad;
-  VectorLstmConfig config;
-  config.inputs = 3;
-  config.outputs = 2;
-  config.hidden = 4;
-  config.layers = 2;
+  const VectorLstmConfig config{.inputs = 3, .outputs = 2, .layers = 2, .hidden = 4};
   VectorLstm model(config);
   const at::Tensor x = at::randn({2, 5, 3}), zeros = at::zeros({2, 4});
   LstmLayer lower(3, 4, at::kCPU), upper(4, 4, at::kCPU);

@@ -13,10 +13,7 @@ namespace tessera {
 namespace {
 
 MemoryOptions of_sizes(int64_t channels, int64_t heads) {
-  MemoryOptions options;
-  options.channels = channels;
-  options.heads = heads;
-  return options;
+  return {.channels = channels, .heads = heads};
 }
 
 TieredMemory drawn_memory(int64_t short_term, int64_t delay) {

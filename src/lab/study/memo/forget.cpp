@@ -20,7 +20,7 @@ namespace tessera::memo_study {
 namespace {
 
 struct ForgetSettings {
-  CorpusConfig data;
+  CorpusConfig data = {};
   int64_t dimension = 1024;
   int64_t document_tokens = 8000;
   int64_t probes = 2000;
@@ -267,10 +267,7 @@ void draw(StudyContext& context, const std::vector<Answers>& all, double thresho
 }
 
 void run_forget(StudyContext& context) {
-  ForgetSettings quick;
-  quick.dimension = 512;
-  quick.document_tokens = 1500;
-  quick.probes = 300;
+  const ForgetSettings quick{.dimension = 512, .document_tokens = 1500, .probes = 300};
   const ForgetSettings settings = context.settings(quick, ForgetSettings(), ForgetSettings());
   const StudyText text = beginning_of(settings.data, 4 * settings.document_tokens, context);
   const Findings found = findings_of(context, settings, text);

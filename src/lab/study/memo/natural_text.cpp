@@ -22,7 +22,7 @@ namespace {
 constexpr int64_t kRecited = 100;  // tokens of a recital at most
 
 struct NaturalTextSettings {
-  CorpusConfig data;
+  CorpusConfig data = {};
   int64_t dimension = 1024;
   std::vector<int64_t> tokens = {2000, 8000, 24000, 40000};
   int64_t probes = 2000;
@@ -282,12 +282,11 @@ void check_natural_text(const NaturalTextSettings& settings) {
 }
 
 void run_natural_text(StudyContext& context) {
-  NaturalTextSettings quick;
-  quick.dimension = 512;
-  quick.tokens = {1000, 4000};
-  quick.probes = 300;
-  quick.planned_tokens = 6000;
-  quick.recitals = 20;
+  const NaturalTextSettings quick{.dimension = 512,
+                                  .tokens = {1000, 4000},
+                                  .probes = 300,
+                                  .planned_tokens = 6000,
+                                  .recitals = 20};
   const NaturalTextSettings settings =
       context.settings(quick, NaturalTextSettings(), NaturalTextSettings());
   check_natural_text(settings);

@@ -90,9 +90,7 @@ double median_drawn(const NearlyOrthogonalSettings& settings, double epsilon, in
 }
 
 void run_nearly_orthogonal(StudyContext& context) {
-  NearlyOrthogonalSettings quick;
-  quick.dimensions = {64, 256};
-  quick.most = 1024;
+  const NearlyOrthogonalSettings quick{.dimensions = {64, 256}, .most = 1024};
   const NearlyOrthogonalSettings settings =
       context.settings(quick, NearlyOrthogonalSettings(), NearlyOrthogonalSettings());
   for (const double epsilon : settings.closeness)

@@ -117,10 +117,10 @@ void run_out_of_distribution(StudyContext& context) {
   const OutOfDistributionSettings settings = context.settings(
       quick_out_of_distribution(), default_out_of_distribution(), paper_out_of_distribution());
   const Corpus corpus = prepare_study_corpus(settings.data, context);
-  CorpusConfig other_data;
-  other_data.text = settings.other;
-  other_data.tokenizer = (context.folder() / "corpus" / "tokenizer.json").native();
-  other_data.validation_share = 0.5;
+  const CorpusConfig other_data{
+      .text = settings.other,
+      .tokenizer = (context.folder() / "corpus" / "tokenizer.json").native(),
+      .validation_share = 0.5};
   const Corpus other = prepare_study_corpus(other_data, context, "other-corpus");
 
   const auto trained = train_networks(

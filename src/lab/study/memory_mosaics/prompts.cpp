@@ -107,10 +107,9 @@ class Reader {
   /// How it goes on, to the end of the first sentence: the paper cuts by hand to the shortest
   /// length that answers.
   std::string continuation(std::string_view prompt, const PromptSettings& settings) const {
-    BeamOptions options;
-    options.beams = settings.beams;
-    options.max_tokens = settings.tokens;
-    options.end_of_text = tokenizer_.end_of_text();
+    const BeamOptions options{.beams = settings.beams,
+                              .max_tokens = settings.tokens,
+                              .end_of_text = tokenizer_.end_of_text()};
     const auto found = beam_search(*model_, from_the_beginning(prompt), options);
     if (found.empty()) return "";
     std::vector<int32_t> ids(found.front().tokens.begin(), found.front().tokens.end());

@@ -105,9 +105,7 @@ std::vector<Spread> random_errors(StudyContext& context, int64_t runs, const Ass
 }
 
 void run_lemma1(StudyContext& context) {
-  QuasiOrthogonalSettings quick;
-  quick.runs = 8;
-  quick.most = 1024;
+  const QuasiOrthogonalSettings quick{.runs = 8, .most = 1024};
   const QuasiOrthogonalSettings settings =
       context.settings(quick, QuasiOrthogonalSettings(), QuasiOrthogonalSettings());
   const std::vector<int64_t> dimensions = {16, 32, 64, 128, 256};

@@ -248,9 +248,7 @@ void run_proposition3(StudyContext& context) {
 }
 
 void run_theorem2(StudyContext& context) {
-  ExponentSettings paper;
-  paper.alphas = {2};
-  paper.rhos = {0, 0.5, 1};
+  const ExponentSettings paper{.alphas = {2}, .rhos = {0, 0.5, 1}};
   const ExponentSettings settings = exponent_settings(context, paper);
   const auto outputs = static_cast<int32_t>(settings.outputs);
   const auto dimensions = log_spaced(10, 10'000, 7);

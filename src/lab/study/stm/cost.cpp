@@ -52,9 +52,7 @@ double median_seconds(int64_t calls, const Call& call) {
 /// Models of about a million parameters, as table 6 has them; published: seconds on a V100.
 std::vector<Contestant> models_of_table6() {
   // The text gives no sizes, only that each has about a million parameters.
-  NtmConfig ntm;
-  ntm.controller = 400;
-  ntm.heads = 5;
+  const NtmConfig ntm{.controller = 400, .heads = 5};
   RmcConfig rmc;
   rmc.head_width = 40;
   return {{"LSTM", model_table<VectorLstm>({}), 0.1},

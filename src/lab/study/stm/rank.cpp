@@ -83,9 +83,7 @@ const Stm& stm_of(const SequenceModel& model) {
 }
 
 Contestant contestant(const Row& row) {
-  StmConfig config;
-  config.slots = row.slots;
-  config.width = row.width;
+  const StmConfig config{.slots = row.slots, .width = row.width};
   constexpr int64_t kEmbedding = 100;
   return {row.name, model_table<Stm>(config, row.task == "associative-retrieval" ? kEmbedding : 0)};
 }

@@ -34,10 +34,8 @@ struct RecipeSettings {
 };
 
 RecipeSettings default_recipes() {
-  RecipeSettings settings;
-  settings.task = "copy";
-  settings.sizes = {"bits=16", "max_length=10"};
-  settings.train = short_training(1'000, 64);
+  RecipeSettings settings{
+      .task = "copy", .sizes = {"bits=16", "max_length=10"}, .train = short_training(1'000, 64)};
   settings.train.warmup_steps = 100;
   return settings;
 }

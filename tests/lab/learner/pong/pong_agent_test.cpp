@@ -23,17 +23,15 @@ using test::relative_error;
 using testing::HasSubstr;
 
 PongAgentConfig small_config(PongMemory memory) {
-  PongAgentConfig config;
-  config.channels = {3, 4};
-  config.kernels = {5, 3};
-  config.paddings = {2, 1};
-  config.hidden = 6;
-  config.memory = memory;
-  config.slots = 2;
-  config.width = 5;
-  config.distilled = 4;
-  config.outputs = 7;
-  return config;
+  return {.channels = {3, 4},
+          .kernels = {5, 3},
+          .paddings = {2, 1},
+          .hidden = 6,
+          .memory = memory,
+          .slots = 2,
+          .width = 5,
+          .distilled = 4,
+          .outputs = 7};
 }
 
 int64_t parameters_of(const PongAgent& agent) {
@@ -45,12 +43,11 @@ int64_t parameters_of(const PongAgent& agent) {
 // The authors' network with six actions: four convolutions, an LSTM of 256 beside a two-memory
 // model. Theirs has two biases in the LSTM, as this one.
 TEST(PongAgent, HasTheAuthorsNumberOfParameters) {
-  PongAgentConfig config;
-  config.channels = {32, 32, 64, 64};
-  config.kernels = {5, 5, 4, 3};
-  config.paddings = {2, 1, 1, 1};
-  config.hidden = 256;
-  config.memory = PongMemory::kStm;
+  const PongAgentConfig config{.channels = {32, 32, 64, 64},
+                               .kernels = {5, 5, 4, 3},
+                               .paddings = {2, 1, 1, 1},
+                               .hidden = 256,
+                               .memory = PongMemory::kStm};
   EXPECT_EQ(config.features(80), 1024);
   EXPECT_EQ(parameters_of(PongAgent(config, 80, 6, 1)), 2'652'412);
 }

@@ -22,9 +22,7 @@ class StoryCorpus : public testing::Test {
 };
 
 TEST_F(StoryCorpus, HasGeneratedStoriesWhereItAsksForThem) {
-  CorpusConfig config;
-  config.stories = 40;
-  config.vocabulary = 400;
+  const CorpusConfig config{.vocabulary = 400, .stories = 40};
   const Corpus corpus = prepare_corpus(config, folder_, Start::kNew, nullptr);
   EXPECT_EQ(corpus.description, "40 generated stories");
   EXPECT_EQ(corpus.training.info().documents, 40);
@@ -35,17 +33,13 @@ TEST_F(StoryCorpus, HasGeneratedStoriesWhereItAsksForThem) {
 
   // The same stories from a file.
   write_story_folder(folder_, 1, {.stories = 40});
-  CorpusConfig from_file;
-  from_file.text = folder_ / "train.txt";
-  from_file.vocabulary = 400;
+  const CorpusConfig from_file{.text = folder_ / "train.txt", .vocabulary = 400};
   const Corpus same = prepare_corpus(from_file, folder_ / "corpus", Start::kNew, nullptr);
   EXPECT_EQ(same.digest, corpus.digest);
 }
 
 TEST_F(StoryCorpus, HasStoriesOrAText) {
-  CorpusConfig config;
-  config.stories = 40;
-  config.text = "book.txt";
+  CorpusConfig config{.text = "book.txt", .stories = 40};
   EXPECT_THROW(config.check(), UsageError);
   config.text = "";
   config.stories = -1;
@@ -53,9 +47,7 @@ TEST_F(StoryCorpus, HasStoriesOrAText) {
 }
 
 TEST_F(StoryCorpus, OfAnotherConfigurationIsGoneOnceTheNewOneIsWritten) {
-  CorpusConfig config;
-  config.stories = 40;
-  config.vocabulary = 400;
+  CorpusConfig config{.vocabulary = 400, .stories = 40};
   prepare_corpus(config, folder_, Start::kNew, nullptr);
   const CorpusConfig first = config;
   config.stories = 50;
@@ -67,10 +59,7 @@ TEST_F(StoryCorpus, OfAnotherConfigurationIsGoneOnceTheNewOneIsWritten) {
 }
 
 TEST_F(StoryCorpus, OfAnEarlierVersionIsStillKnown) {
-  CorpusConfig config;
-  config.stories = 0;
-  config.text = folder_ / "text.txt";
-  config.vocabulary = 300;
+  const CorpusConfig config{.text = folder_ / "text.txt", .vocabulary = 300, .stories = 0};
   write_file(config.text, std::string(2000, 'a') + " some text, some more text");
   const Corpus before = prepare_corpus(config, folder_ / "corpus", Start::kNew, nullptr);
   auto record = config::read_json(folder_ / "corpus" / "corpus.json");
