@@ -39,9 +39,11 @@ config::Json settings_of(const std::vector<std::string>& texts) {
   return settings;
 }
 
-/// Lines into the file of --out, or on standard output. produce: gives each line to its argument.
-void write_lines(const std::string& out,
-                 const std::function<void(const std::function<void(std::string_view)>&)>& produce) {
+/// Gives each line to its argument.
+using Lines = std::function<void(const std::function<void(std::string_view)>&)>;
+
+/// Lines into the file of --out, or on standard output.
+void write_lines(const std::string& out, const Lines& produce) {
   if (out.empty()) return produce([](std::string_view line) { fmt::print("{}", line); });
   const InterruptGuard guard;
   AtomicFile file(out);
@@ -55,22 +57,26 @@ void write_lines(const std::string& out,
   fmt::print("{}: {} lines\n", out, lines);
 }
 
-void say_written(const std::string& tensors) {
-  fmt::print("{}: {} bytes\n", tensors, std::filesystem::file_size(tensors));
+/// Samples into the files that are asked for; as lines on standard output where none is.
+void write_samples(const std::string& out, const std::string& tensors,
+                   const std::function<void()>& write_tensors, const Lines& lines) {
+  if (!tensors.empty()) {
+    write_tensors();
+    fmt::print("{}: {} bytes\n", tensors, std::filesystem::file_size(tensors));
+  }
+  if (!out.empty() || tensors.empty()) write_lines(out, lines);
 }
 
 void run_task(const std::string& kind, const TaskOptions& options) {
   const auto task = task::make_task(kind, settings_of(options.settings));
   if (options.levels) return print_levels(*task);
   const uint64_t seed = task::split_seed(options.seed, options.split);
-  if (!options.tensors.empty()) {
-    task::write_tensors(*task, seed, options.first, options.count, options.tensors);
-    say_written(options.tensors);
-  }
-  if (!options.out.empty() || options.tensors.empty())
-    write_lines(options.out, [&](const auto& write) {
-      task::write_jsonl(*task, seed, options.first, options.count, write);
-    });
+  write_samples(
+      options.out, options.tensors,
+      [&] { task::write_tensors(*task, seed, options.first, options.count, options.tensors); },
+      [&](const auto& write) {
+        task::write_jsonl(*task, seed, options.first, options.count, write);
+      });
 }
 
 struct SampleFiles {
@@ -178,14 +184,14 @@ void run_regbench(const TaskOptions& options, bool known_languages) {
   const task::RegBenchSet set{
       known_languages ? task::split_seed(options.seed, task::Split::kTraining) : sequences,
       sequences};
-  if (!options.tensors.empty()) {
-    task::write_regbench_tensors(regbench, set, options.first, options.count, options.tensors);
-    say_written(options.tensors);
-  }
-  if (!options.out.empty() || options.tensors.empty())
-    write_lines(options.out, [&](const auto& write) {
-      task::write_regbench_jsonl(regbench, set, options.first, options.count, write);
-    });
+  write_samples(
+      options.out, options.tensors,
+      [&] {
+        task::write_regbench_tensors(regbench, set, options.first, options.count, options.tensors);
+      },
+      [&](const auto& write) {
+        task::write_regbench_jsonl(regbench, set, options.first, options.count, write);
+      });
 }
 
 void add_regbench(Verb& data) {
@@ -211,14 +217,10 @@ struct PongOptions {
 void run_pong(PongOptions options) {
   config::from_json(settings_of(options.settings), options.record.environment, "pong");
   options.record.environment.check();
-  if (!options.tensors.empty()) {
-    task::write_pong_tensors(options.record, options.tensors);
-    say_written(options.tensors);
-  }
-  if (!options.out.empty() || options.tensors.empty())
-    write_lines(options.out, [&](const auto& write) {
-      task::write_pong_jsonl(options.record, options.games, write);
-    });
+  write_samples(
+      options.out, options.tensors,
+      [&] { task::write_pong_tensors(options.record, options.tensors); },
+      [&](const auto& write) { task::write_pong_jsonl(options.record, options.games, write); });
 }
 
 void add_pong(Verb& data) {

@@ -111,7 +111,7 @@ bool is_origin(const std::string& text) {
   for (const std::string_view scheme : {"http://", "https://"})
     if (text.starts_with(scheme))
       return text.size() > scheme.size() &&
-             text.find_first_of("/ \t*", scheme.size()) == std::string::npos;
+             text.find_first_of("/?# \t*", scheme.size()) == std::string::npos;
   return false;
 }
 

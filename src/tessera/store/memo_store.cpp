@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "tessera/base/file.h"
+#include "tessera/base/interrupt.h"
 #include "tessera/base/safetensors.h"
 #include "tessera/plan/correlation_noise.h"
 #include "tessera/store/detail/matrix_file.h"
@@ -33,6 +34,7 @@ void MemoStore::create(const std::filesystem::path& path, const memo::TextMemory
     Ledger ledger = made.open_ledger(sqlite::Access::kWrite);
     made.settle(ledger, memo::TextMemory(config.memory));
   }  // closed, so that SQLite removes its own files
+  InterruptGuard::stop_if_interrupted("interrupted; nothing was created");
   folder.commit();
 }
 

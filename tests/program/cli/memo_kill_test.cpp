@@ -149,5 +149,24 @@ TEST_F(Kills, LeaveAStoreWithOneOfTwoTokenizers) {
     EXPECT_EQ(entry.path().native().find("unfinished"), std::string::npos) << entry.path();
 }
 
+/// Ctrl-C, which does not kill: a whole store is created, or nothing.
+TEST_F(Kills, OfASignalThatIsHeardLeaveNoPartOfANewStore) {
+  const Arguments command = {"memo", "create", path("new"), "--dimension", "64"};
+  const int64_t calls = start(command, kCounted).system_calls();
+  constexpr int kSignals = 12;
+  int heard = 0;
+  for (int64_t i = 0; i < kSignals; ++i) {
+    std::filesystem::remove_all(path("new"));
+    const Outcome run =
+        tessera(command, {.system_calls = calls * i / kSignals, .signal_number = SIGINT});
+    if (run.status != 130) continue;
+    ++heard;
+    EXPECT_EQ(run.err, "tessera: interrupted; nothing was created\n");
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
+      EXPECT_FALSE(entry.path().filename().native().starts_with("new")) << entry.path();
+  }
+  EXPECT_GE(heard, kSignals / 2);
+}
+
 }  // namespace
 }  // namespace tessera::cli

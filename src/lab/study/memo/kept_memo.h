@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "lab/baseline/memo.h"
+#include "tessera/model/memo.h"
 
 namespace tessera::memo_study {
 

@@ -7,11 +7,11 @@
 #include <map>
 #include <tuple>
 
-#include "lab/baseline/memo.h"
 #include "lab/study/memo/kept_memo.h"
 #include "lab/study/memo/studies.h"
 #include "tessera/base/error.h"
 #include "tessera/base/progress.h"
+#include "tessera/model/memo.h"
 #include "tessera/plan/correlation_noise.h"
 #include "tessera/report/panels.h"
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "lab/baseline/memo.h"
 #include "lab/study/memo/studies.h"
 #include "lab/study/memo/study_text.h"
 #include "tessera/base/error.h"
@@ -15,6 +14,7 @@
 #include "tessera/memo/likelihood_decoder.h"
 #include "tessera/memo/recital.h"
 #include "tessera/memo/text_reader.h"
+#include "tessera/model/memo.h"
 
 namespace tessera::memo_study {
 namespace {

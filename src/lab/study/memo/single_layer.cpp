@@ -7,13 +7,13 @@
 #include <cmath>
 #include <map>
 
-#include "lab/baseline/memo.h"
 #include "lab/study/memo/studies.h"
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
 #include "tessera/memory/correlation_memory.h"
 #include "tessera/model/initialisation.h"
+#include "tessera/model/memo.h"
 #include "tessera/plan/correlation_noise.h"
 
 namespace tessera::memo_study {

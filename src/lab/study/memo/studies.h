@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "lab/baseline/memo.h"
 #include "lab/study/study.h"
+#include "tessera/model/memo.h"
 
 /// The studies of "MeMo: Towards Language Models with Associative Memory Mechanisms" (Zanzotto et
 /// al. 2025).

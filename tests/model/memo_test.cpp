@@ -1,4 +1,4 @@
-#include "lab/baseline/memo.h"
+#include "tessera/model/memo.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
