@@ -52,10 +52,19 @@ InstructionSet of_this_processor(InstructionSet limit) {
   return InstructionSet::kAmx;
 }
 
+bool is_of_intel() {
+  __builtin_cpu_init();
+  return __builtin_cpu_is("intel");
+}
+
 #else
 
 InstructionSet of_this_processor(InstructionSet) {
   return InstructionSet::kBaseline;
+}
+
+bool is_of_intel() {
+  return false;
 }
 #endif
 
@@ -65,6 +74,8 @@ InstructionSet allowed_by_environment() {
 }
 
 }  // namespace
+
+const bool kFetchAhead = is_of_intel();
 
 std::string_view name_of(InstructionSet set) {
   return kNames.at(static_cast<size_t>(set));

@@ -8,6 +8,8 @@
 #include <immintrin.h>
 #endif
 
+#include "tessera/simd/instruction_set.h"
+
 namespace tessera::simd::TESSERA_ISA {
 
 typedef float Vector __attribute__((vector_size(TESSERA_VECTOR_BYTES)));
@@ -56,11 +58,12 @@ inline void store(float* p, Vector v) {
   *reinterpret_cast<UnalignedVector*>(p) = v;
 }
 
-/// Asks for what lies this far behind p, of memory that is read once from one end to the other: a
-/// processor that foresees by itself sees less far. Beyond the end it does no harm.
+/// Asks for what lies this far behind p, of memory that is read once from one end to the other,
+/// where the processor does not foresee it by itself. Beyond the end it does no harm.
 inline void fetch_ahead(const void* p) {
   constexpr int64_t kBytes = 4096;
-  __builtin_prefetch(static_cast<const char*>(p) + kBytes, /*write=*/0, /*locality=*/2);
+  if (kFetchAhead)
+    __builtin_prefetch(static_cast<const char*>(p) + kBytes, /*write=*/0, /*locality=*/2);
 }
 
 /// x in every lane. (x - 0 is x also for -0, so nothing is computed.)

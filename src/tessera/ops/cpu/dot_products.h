@@ -18,17 +18,23 @@ constexpr int64_t kVectorsTogether = TESSERA_VECTOR_BYTES == 64 ? 4 : 2;
 /// sums[v]: vector v times the row, lane by lane. Vectors lie `length` apart.
 template <int vectors, typename Element>
 inline void lane_products(const float* x, const Element* row, int64_t length, Vector* sums) {
-  Vector totals[vectors] = {};
-  const auto add = [&](int64_t k, auto load_at) {
+  // Two sums in turn, which do not wait for one another.
+  Vector totals[vectors] = {}, others[vectors] = {};
+  const auto add = [&](Vector* to, int64_t k, auto load_at) {
     fetch_ahead(row + k);
     const Vector elements = load_at(row + k);
 #pragma GCC unroll 4
-    for (int v = 0; v < vectors; ++v) totals[v] += load_at(x + v * length + k) * elements;
+    for (int v = 0; v < vectors; ++v) to[v] += load_at(x + v * length + k) * elements;
   };
+  const auto whole = [](const auto* p) { return load(p); };
   int64_t k = 0;
-  for (; k + kLanes <= length; k += kLanes) add(k, [](const auto* p) { return load(p); });
-  if (k < length) add(k, [rest = length - k](const auto* p) { return load_part(p, rest); });
-  for (int v = 0; v < vectors; ++v) sums[v * kRowsTogether] = totals[v];
+  for (; k + 2 * kLanes <= length; k += 2 * kLanes) {
+    add(totals, k, whole);
+    add(others, k + kLanes, whole);
+  }
+  for (; k + kLanes <= length; k += kLanes) add(totals, k, whole);
+  if (k < length) add(others, k, [rest = length - k](const auto* p) { return load_part(p, rest); });
+  for (int v = 0; v < vectors; ++v) sums[v * kRowsTogether] = totals[v] + others[v];
 }
 
 /// Sums neighbouring lanes, `reach` apart: those of a into the lanes whose number has no bit
