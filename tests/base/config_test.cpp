@@ -320,10 +320,12 @@ TEST(SetFromText, ReadsTheValueAsTomlAndElseAsText) {
   set_from_text(json, "train.name=plain words");
   set_from_text(json, "train.quoted=\"x=y\"");
   set_from_text(json, "train.empty=");
+  set_from_text(json, "train.day=2026-03-01");
   set_from_text(json, "flag=true");
-  EXPECT_EQ(json.dump(),
-            R"({"model":{"heads":8,"rate":0.001,"sizes":[1,2]},)"
-            R"("train":{"name":"plain words","quoted":"x=y","empty":""},"flag":true})");
+  EXPECT_EQ(
+      json.dump(),
+      R"({"model":{"heads":8,"rate":0.001,"sizes":[1,2]},)"
+      R"("train":{"name":"plain words","quoted":"x=y","empty":"","day":"2026-03-01"},"flag":true})");
 }
 
 TEST(SetFromText, RefusesWhatSetsNothing) {

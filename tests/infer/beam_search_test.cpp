@@ -11,7 +11,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
-#include "tessera/base/physical_memory.h"
+#include "tessera/base/machine.h"
 #include "tests/infer/tiny_models.h"
 #include "tests/support/temporary_folder.h"
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <thread>
 
-#include "tessera/base/threads.h"
+#include "tessera/base/machine.h"
 
 namespace {
 

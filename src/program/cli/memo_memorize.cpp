@@ -14,7 +14,7 @@
 #include "program/jobs/file_jobs.h"
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
-#include "tessera/base/launched_process.h"
+#include "tessera/base/machine.h"
 #include "tessera/base/progress.h"
 #include "tessera/store/memo_writer.h"
 

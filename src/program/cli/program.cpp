@@ -9,8 +9,8 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
+#include "tessera/base/machine.h"
 #include "tessera/base/progress.h"
-#include "tessera/base/threads.h"
 #include "tessera/base/utf8.h"
 #include "tessera/base/version.h"
 

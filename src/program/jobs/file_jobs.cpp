@@ -13,7 +13,7 @@
 #include "program/jobs/metadata.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
-#include "tessera/base/physical_memory.h"
+#include "tessera/base/machine.h"
 #include "tessera/base/utf8.h"
 #include "tessera/data/file_texts.h"
 #include "tessera/memo/text_memory.h"

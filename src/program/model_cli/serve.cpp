@@ -15,7 +15,7 @@
 #include "program/serve/log.h"
 #include "program/serve/server.h"
 #include "tessera/base/error.h"
-#include "tessera/base/physical_memory.h"
+#include "tessera/base/machine.h"
 
 namespace tessera::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include "program/serve/api_error.h"
 #include "program/serve/service.h"
 #include "tessera/base/config.h"
-#include "tessera/base/physical_memory.h"
+#include "tessera/base/machine.h"
 
 namespace tessera::serve {
 namespace {

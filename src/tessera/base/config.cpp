@@ -21,13 +21,6 @@ inline constexpr bool is_optional = false;
 template <typename T>
 inline constexpr bool is_optional<std::optional<T>> = true;
 
-std::string joined(std::span<const std::string_view> names, std::string_view separator) {
-  std::string text;
-  for (std::string_view name : names)
-    text += (text.empty() ? "" : std::string(separator)) + std::string(name);
-  return text;
-}
-
 /// Whether `json` is a whole number that Integer holds without wrapping round.
 template <std::integral Integer>
 bool holds_integer(const Json& json) {
@@ -111,7 +104,7 @@ struct FieldFromJson {
     const auto name =
         std::ranges::find(field.names, json.is_string() ? json.get<std::string>() : "");
     expect(name != field.names.end(), json, path,
-           fmt::format("one of: {}", joined(field.names, ", ")));
+           fmt::format("one of: {}", fmt::join(field.names, ", ")));
     field.write(field.member, static_cast<size_t>(name - field.names.begin()));
   }
   void operator()(const std::vector<Field>& fields) const { fields_from_json(json, fields, path); }
@@ -146,9 +139,10 @@ std::string shown(const Json& json) {
 
 size_t index_of_name(std::span<const std::string_view> names, std::string_view name,
                      std::string_view what) {
-  for (size_t index = 0; index < names.size(); ++index)
-    if (names[index] == name) return index;
-  throw UsageError("{} is '{}', expected one of: {}", what, name, joined(names, ", "));
+  const auto found = std::ranges::find(names, name);
+  check_argument(found != names.end(), "{} is '{}', expected one of: {}", what, name,
+                 fmt::join(names, ", "));
+  return static_cast<size_t>(found - names.begin());
 }
 
 Json fields_to_json(const std::vector<Field>& fields) {
@@ -194,9 +188,9 @@ std::string describe(const std::vector<Field>& fields, const std::string& indent
     }
     const auto* choices = std::get_if<EnumField>(&field.value);
     const std::string value = std::visit(FieldToJson{}, field.value).dump();
-    text +=
-        fmt::format("{}{:<30} {}{}\n", indent, fmt::format("{} = {}", field.name, value),
-                    field.help, choices ? fmt::format(" ({})", joined(choices->names, " | ")) : "");
+    text += fmt::format("{}{:<30} {}{}\n", indent, fmt::format("{} = {}", field.name, value),
+                        field.help,
+                        choices ? fmt::format(" ({})", fmt::join(choices->names, " | ")) : "");
   }
   return text;
 }

@@ -183,6 +183,17 @@ std::string describe_fields(const T& value = {}, const std::string& indent = "")
   return describe(fields_of(value), indent);
 }
 
+/// A table that a configuration file may have: the fields that it sets, or where it goes as it is.
+struct Table {
+  std::string_view name;
+  std::variant<std::vector<Field>, Json*> content;
+};
+
+/// Reads a configuration file's tables. where: prefix of the paths in messages; "" for none. Throws
+/// UsageError on a key that is no table, with the table or the table's key that was probably meant,
+/// and as from_json() does.
+void read_tables(const Json& json, const std::vector<Table>& tables, const std::string& where);
+
 /// A value as a message shows it: in its first characters, and in plain ASCII where it is foreign.
 std::string shown(const Json& json);
 
@@ -197,8 +208,9 @@ Json read_json(const std::filesystem::path& path);
 Json parse_json(std::string_view text, const std::string& source);
 /// The same for tables of many keys: sorted, in time n log n where parse_json needs n^2.
 nlohmann::json parse_sorted_json(std::string_view text, const std::string& source);
-/// Adds "model.heads=8" to `json`; the value is read as TOML, and as a string where it is none.
-/// Throws UsageError where there is no '=', a key is empty or a plain value stands in the way.
+/// Adds "model.heads=8" to `json`; the value is read as TOML, and as a string where it is none, or
+/// a date. Throws UsageError where there is no '=', a key is empty or a plain value stands in the
+/// way.
 void set_from_text(Json& json, const std::string& assignment);
 
 }  // namespace config

@@ -1,4 +1,4 @@
-// Configurations as TOML and JSON texts.
+// Configurations as TOML and JSON texts, and the tables of a file.
 
 #include <toml++/toml.h>
 
@@ -9,6 +9,7 @@
 
 #include "tessera/base/config.h"
 #include "tessera/base/file.h"
+#include "tessera/base/suggestion.h"
 
 namespace tessera::config {
 namespace {
@@ -119,6 +120,24 @@ std::vector<std::string> split_keys(const std::string& path, const std::string& 
   return keys;
 }
 
+/// The nearest name of a table or of a field in one, which stands there with its table.
+std::string suggestion_for(const std::string& key, const std::vector<Table>& tables) {
+  std::vector<std::string> names, paths;
+  for (const Table& table : tables) {
+    names.emplace_back(table.name);
+    paths.emplace_back(table.name);
+    if (const auto* fields = std::get_if<std::vector<Field>>(&table.content))
+      for (const Field& field : *fields) {
+        names.emplace_back(field.name);
+        paths.push_back(fmt::format("{}.{}", table.name, field.name));
+      }
+  }
+  const std::string meant = suggestion(key, names);
+  for (size_t i = 0; i < names.size(); ++i)
+    if (meant == suggestion(names[i], {names[i]})) return suggestion(paths[i], {paths[i]});
+  return "";
+}
+
 }  // namespace
 
 Json read_toml(const std::filesystem::path& path) {
@@ -163,6 +182,8 @@ void set_from_text(Json& json, const std::string& assignment) {
     parsed = from_toml(toml::parse("value = " + value))["value"];
   } catch (const toml::parse_error&) {
     parsed = value;
+  } catch (const UsageError&) {  // a date
+    parsed = value;
   }
   Json result = json;
   Json* place = &result;
@@ -173,6 +194,20 @@ void set_from_text(Json& json, const std::string& assignment) {
   }
   *place = std::move(parsed);
   json = std::move(result);
+}
+
+void read_tables(const Json& json, const std::vector<Table>& tables, const std::string& where) {
+  for (const auto& [key, value] : json.items()) {
+    const auto table = std::ranges::find(tables, key, &Table::name);
+    if (table == tables.end())
+      throw UsageError("{}: unknown table '{}'{}", where.empty() ? "configuration" : where, key,
+                       suggestion_for(key, tables));
+    if (const auto* whole = std::get_if<Json*>(&table->content))
+      **whole = value;
+    else
+      fields_from_json(value, std::get<std::vector<Field>>(table->content),
+                       where.empty() ? key : where + ": " + key);
+  }
 }
 
 }  // namespace tessera::config

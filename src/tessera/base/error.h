@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -35,7 +36,8 @@ class UsageError : public std::runtime_error {
 class SystemError : public std::runtime_error {
  public:
   /// path: what it was refused for; action: "open", "write", …; code: the errno.
-  SystemError(std::string_view path, std::string_view action, int code);
+  SystemError(std::string_view path, std::string_view action, int code)
+      : std::runtime_error(fmt::format("{}: cannot {}: {}", path, action, std::strerror(code))) {}
   /// The whole message.
   explicit SystemError(const std::string& message) : std::runtime_error(message) {}
 };

@@ -51,6 +51,17 @@ bool is_still(const std::filesystem::path& path, int descriptor) {
          opened.st_dev == there.st_dev && opened.st_ino == there.st_ino;
 }
 
+/// Calls write(what is left of the bytes) until all are written.
+template <typename Write>
+void write_each(std::string_view bytes, const std::filesystem::path& path, const Write& write) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(bytes);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw SystemError(path.native(), "write", errno);
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+}
+
 }  // namespace
 
 mode_t by_umask(mode_t permissions) {
@@ -85,23 +96,15 @@ void AtomicFile::write(std::string_view text) {
 }
 
 void write_all(int descriptor, std::string_view bytes, const std::filesystem::path& path) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) throw SystemError(path.native(), "write", errno);
-    bytes.remove_prefix(static_cast<size_t>(written));
-  }
+  write_each(bytes, path,
+             [&](std::string_view left) { return ::write(descriptor, left.data(), left.size()); });
 }
 
 void AtomicFile::overwrite(uint64_t offset, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written =
-        ::pwrite(descriptor_, text.data(), text.size(), static_cast<off_t>(offset));
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) throw SystemError(path_.native(), "write", errno);
-    text.remove_prefix(static_cast<size_t>(written));
-    offset += static_cast<uint64_t>(written);
-  }
+  write_each(text, path_, [&](std::string_view left) {
+    const size_t done = text.size() - left.size();
+    return ::pwrite(descriptor_, left.data(), left.size(), static_cast<off_t>(offset + done));
+  });
 }
 
 void AtomicFile::commit() {

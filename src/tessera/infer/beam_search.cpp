@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "tessera/base/interrupt.h"
-#include "tessera/base/physical_memory.h"
+#include "tessera/base/machine.h"
 #include "tessera/model/language_model.h"
 #include "tessera/sampling/sampling.h"
 

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "tessera/base/interrupt.h"
-#include "tessera/base/physical_memory.h"
+#include "tessera/base/machine.h"
 #include "tessera/infer/memory_mixture.h"
 #include "tessera/infer/read_pieces.h"
 #include "tessera/model/language_model.h"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "tessera/base/error.h"
-#include "tessera/base/physical_memory.h"
+#include "tessera/base/machine.h"
 #include "tessera/memo/detail/window_hash.h"
 #include "tessera/memo/window_code.h"
 

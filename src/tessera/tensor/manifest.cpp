@@ -13,7 +13,7 @@
 #include <sstream>
 #include <thread>
 
-#include "tessera/base/physical_memory.h"
+#include "tessera/base/machine.h"
 #include "tessera/base/version.h"
 
 extern "C" {

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "tessera/base/config_tables.h"
+#include "tessera/base/config.h"
 #include "tessera/base/error.h"
 #include "tessera/checkpoint/source_model.h"
 #include "tessera/model/model_kind.h"

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/error.h"
-#include "tessera/base/physical_memory.h"
+#include "tessera/base/machine.h"
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/model/model_kind.h"
 

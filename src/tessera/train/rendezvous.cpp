@@ -14,7 +14,7 @@
 #include <string_view>
 
 #include "tessera/base/error.h"
-#include "tessera/base/launched_process.h"
+#include "tessera/base/machine.h"
 
 namespace tessera {
 

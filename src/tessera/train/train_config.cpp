@@ -6,7 +6,7 @@
 #include <numbers>
 
 #include "tessera/base/error.h"
-#include "tessera/base/threads.h"
+#include "tessera/base/machine.h"
 #include "tessera/train/optimizer.h"
 
 namespace tessera {

@@ -7,7 +7,7 @@
 
 #include "lab/learner/task_name.h"
 #include "lab/task/sequence/sequence_task.h"
-#include "tessera/base/config_tables.h"
+#include "tessera/base/config.h"
 #include "tessera/base/consecutive.h"
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"

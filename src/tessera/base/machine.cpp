@@ -1,12 +1,25 @@
-#include "tessera/base/launched_process.h"
+#include "tessera/base/machine.h"
+
+#include <unistd.h>
 
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 
 #include "tessera/base/error.h"
 
 namespace tessera {
+
+int64_t physical_memory() {
+  return int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE);
+}
+
+int64_t resident_memory() {
+  std::ifstream statistics("/proc/self/statm");
+  int64_t all = 0, resident = 0;
+  return statistics >> all >> resident ? resident * ::sysconf(_SC_PAGESIZE) : 0;
+}
 
 std::optional<LaunchedProcess> LaunchedProcess::from_environment() {
   constexpr int64_t kMost = 1 << 20;

@@ -6,6 +6,17 @@
 
 namespace tessera {
 
+/// Bytes of memory that this machine has, whoever uses them. For a job that would need more, so
+/// that it is refused before it starts.
+int64_t physical_memory();
+
+/// Bytes of it that this process uses now; 0 where the system does not tell.
+int64_t resident_memory();
+
+/// Threads that --threads, train.threads and OMP_NUM_THREADS may ask for; thousands take minutes to
+/// start.
+constexpr int kMostThreads = 512;
+
 /// Which of the processes that a launcher has started this one is.
 struct LaunchedProcess {
   int64_t rank = 0;   ///< from 0
