@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "tessera/base/random.h"
-#include "tessera/memo/detail/byte_products.h"
 
 namespace tessera::memo {
 namespace {

@@ -88,6 +88,9 @@ TEST(WindowMemory, AnAmbiguousTextHasAFloorNoDimensionLifts) {
   EXPECT_DOUBLE_EQ(predictor.floor(), 0.25);  // two of four probes are coin tosses
   EXPECT_NEAR(predictor.error(1000000).mean, 0.25, 0.01);
   EXPECT_EQ(predictor.smallest_dimension(0.1, 8), 0);
+  const std::vector<int32_t> more = {0, 1, 2, 0, 1, 3, 0, 1, 4};
+  EXPECT_DOUBLE_EQ(WindowErrorPredictor(more, {2, 1, 5}, 100, 1).floor(), 2.0 / 7)
+      << "three of seven probes are right once in three times";
 }
 
 TEST(WindowMemory, LayersWriteMorePairsAndReadMoreSignal) {
@@ -96,6 +99,11 @@ TEST(WindowMemory, LayersWriteMorePairsAndReadMoreSignal) {
   const WindowErrorPredictor two(text, {4, 2, kVocabulary}, 1000, 1);
   EXPECT_EQ(one.associations(), 296);
   EXPECT_EQ(two.associations(), 296 + 284);
+  EXPECT_EQ(WindowErrorPredictor(text, {4, 16, kVocabulary}, 1000, 1).associations(),
+            296 + 284 + 236 + 44)
+      << "windows that are longer than the text, of up to 2^32 tokens";
+  EXPECT_EQ(WindowErrorPredictor(text, {128, 16, kVocabulary}, 1000, 1).associations(), 172)
+      << "128^9 tokens are more than 64 bits count";
   // The second layer's windows of sixteen tokens are all different: it settles what the first
   // mixes.
   EXPECT_LT(two.error(2048).mean, one.error(2048).mean);

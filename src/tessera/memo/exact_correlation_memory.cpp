@@ -44,15 +44,6 @@ double sum_of_squares(const Entry* entries, int64_t rows, int64_t columns) {
   return std::accumulate(of_rows.begin(), of_rows.end(), 0.0);
 }
 
-template <typename Entry>
-int64_t largest_of(const Entry* entries, int64_t count) {
-  int64_t largest = 0;
-#pragma omp parallel for schedule(static) reduction(max : largest) if (count >= kWorthThreads)
-  for (int64_t i = 0; i < count; ++i)
-    largest = std::max<int64_t>(largest, std::abs(static_cast<int64_t>(entries[i])));
-  return largest;
-}
-
 template <typename Entry, typename Added>
 void add_entries(const Added* added, int64_t count, Entry* entries) {
 #pragma omp parallel for schedule(static) if (count >= kWorthThreads)
@@ -237,7 +228,7 @@ void ExactCorrelationMemory::settle() {
 }
 
 int64_t ExactCorrelationMemory::largest_entry() const {
-  return with_numbers([&](auto numbers) { return largest_of(numbers.data(), size()); });
+  return with_numbers([&](auto numbers) { return largest_magnitude(numbers.data(), size()); });
 }
 
 int64_t ExactCorrelationMemory::entry(int64_t row, int64_t column) const {

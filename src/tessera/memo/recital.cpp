@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "tessera/memo/detail/log_sum.h"
+#include "tessera/memo/detail/depth_mixture.h"
 #include "tessera/memo/text_reader.h"
 
 namespace tessera::memo {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tessera/base/error.h"
-#include "tessera/memo/detail/log_sum.h"
+#include "tessera/memo/detail/depth_mixture.h"
 #include "tessera/simd/threads.h"
 
 namespace tessera::memo {

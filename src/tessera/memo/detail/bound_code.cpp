@@ -132,16 +132,14 @@ float BoundCode::scale() const {
 }
 
 void BoundCode::score(std::span<const float> values, std::span<float* const> scores) const {
-  cpu::HadamardScores loop;
-  loop.count = static_cast<int64_t>(scores.size());
-  loop.width = config_.dimension;
-  loop.block = block_;
-  loop.tokens = config_.vocabulary;
-  loop.values = values.data();
-  loop.masks = token_masks_.data();
-  loop.scale = scale();
-  loop.scores = scores.data();
-  cpu::hadamard_scores(loop);
+  cpu::hadamard_scores({.count = std::ssize(scores),
+                        .width = config_.dimension,
+                        .block = block_,
+                        .tokens = config_.vocabulary,
+                        .values = values.data(),
+                        .masks = token_masks_.data(),
+                        .scale = scale(),
+                        .scores = scores.data()});
 }
 
 float BoundCode::score(std::span<const float> value, int32_t token) const {

@@ -1,12 +1,26 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
-#include "tessera/memo/detail/log_sum.h"
-
 namespace tessera::memo {
+
+/// log 0.
+constexpr double kLogZero = -std::numeric_limits<double>::infinity();
+
+/// log(1 + e^x).
+inline double log_one_plus_exp(double x) {
+  return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
+}
+
+/// log(e^a + e^b).
+inline double log_add(double a, double b) {
+  return a == kLogZero ? b : a + log_one_plus_exp(b - a);
+}
 
 /// Log likelihood ratio, in nats, of one window's score for a token: "the window was stored once
 /// with it" against "it was not", for normal scores of means 1 and 0. noise: their standard

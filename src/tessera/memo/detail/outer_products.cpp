@@ -1,24 +1,75 @@
 #include "tessera/memo/detail/outer_products.h"
 
+#include <oneapi/dnnl/dnnl.h>
+
 #include <algorithm>
 #include <cstdlib>
+#include <new>
+#include <stdexcept>
 #include <vector>
 
 #include "tessera/memo/cpu/correlation.h"
-#include "tessera/memo/detail/byte_products.h"
 #include "tessera/simd/threads.h"
 
 namespace tessera::memo {
 namespace {
 
+/// oneDNN multiplies bytes exactly on x86-64 alone: elsewhere its sums pass through float32, which
+/// holds no more than 24 bits. And for a single column it swaps the factors, so that the limit
+/// would apply to the left one.
+bool is_exact_in_onednn([[maybe_unused]] int64_t columns) {
+#ifdef __x86_64__
+  return columns > 1;
+#else
+  return false;
+#endif
+}
+
+/// The same by loops. Element (i, s) of `a` is a[i * row_step + s * step].
+void multiply_by_loops(int64_t m, int64_t n, int64_t k, const int8_t* a, int64_t row_step,
+                       int64_t step, const int8_t* b, int64_t ldb, bool add, int32_t* c,
+                       int64_t ldc) {
+  for (int64_t i = 0; i < m; ++i) {
+    int32_t* __restrict sums = c + i * ldc;
+    if (!add) std::fill_n(sums, n, 0);
+    for (int64_t s = 0; s < k; ++s) {
+      const int32_t factor = a[i * row_step + s * step];
+      const int8_t* __restrict row = b + s * ldb;
+      for (int64_t j = 0; j < n; ++j) sums[j] += factor * row[j];
+    }
+  }
+}
+
+void multiply(bool transpose_a, int64_t m, int64_t n, int64_t k, const int8_t* a, int64_t lda,
+              const int8_t* b, int64_t ldb, bool add, int32_t* c, int64_t ldc) {
+  if (m == 0 || n == 0) return;
+  if (k == 0 || !is_exact_in_onednn(n))
+    return multiply_by_loops(m, n, k, a, transpose_a ? 1 : lda, transpose_a ? lda : 1, b, ldb, add,
+                             c, ldc);
+  const int32_t no_offset = 0;
+  const auto status = dnnl_gemm_s8s8s32(transpose_a ? 'T' : 'N', 'N', 'F', m, n, k, 1.0f, a, lda, 0,
+                                        b, ldb, 0, add ? 1.0f : 0.0f, c, ldc, &no_offset);
+  if (status == dnnl_out_of_memory) throw std::bad_alloc();
+  if (status != dnnl_success) throw std::logic_error("multiply_bytes: refused by oneDNN");
+}
+
+}  // namespace
+
+void multiply_bytes(int64_t m, int64_t n, int64_t k, const int8_t* a, int64_t lda, const int8_t* b,
+                    int64_t ldb, bool add, int32_t* c, int64_t ldc) {
+  multiply(false, m, n, k, a, lda, b, ldb, add, c, ldc);
+}
+
+void add_transposed_product(int64_t m, int64_t n, int64_t k, const int8_t* a, int64_t lda,
+                            const int8_t* b, int64_t ldb, int32_t* c, int64_t ldc) {
+  multiply(true, m, n, k, a, lda, b, ldb, true, c, ldc);
+}
+
+namespace {
+
 std::vector<uint64_t> transposed(const SignRows& rows) {
-  cpu::SignTranspose loop;
-  loop.count = rows.count();
-  loop.panels = rows.width / 64;
-  loop.rows = rows.words.data();
-  std::vector<uint64_t> columns(static_cast<size_t>((loop.count + 63) / 64 * rows.width));
-  loop.columns = columns.data();
-  cpu::sign_transpose(loop);
+  std::vector<uint64_t> columns(static_cast<size_t>((rows.count() + 63) / 64 * rows.width));
+  cpu::sign_transpose({rows.count(), rows.width / 64, rows.words.data(), columns.data()});
   return columns;
 }
 
@@ -42,10 +93,7 @@ constexpr int64_t kPlaneRows = 256;  // of the entries, split into planes at onc
 
 template <typename Entry>
 int planes_for(const Entry* entries, int64_t count) {
-  int64_t largest = 0;
-#pragma omp parallel for schedule(static) reduction(max : largest) if (count >= kWorthThreads)
-  for (int64_t i = 0; i < count; ++i)
-    largest = std::max<int64_t>(largest, std::abs(int64_t{entries[i]}));
+  const int64_t largest = largest_magnitude(entries, count);
   int planes = 1;
   for (int64_t reach = 63; reach < largest; reach = 128 * reach + 63) ++planes;
   return planes;
@@ -89,15 +137,13 @@ void read_by_planes(std::span<const int8_t> queries, const Entry* entries, int64
 
 void add_outer_products(const SignRows& keys, const SignRows& values, int sign, int32_t* entries) {
   const auto key_columns = transposed(keys), value_columns = transposed(values);
-  cpu::SignProducts loop;
-  loop.pairs = keys.count();
-  loop.row_panels = keys.width / 64;
-  loop.column_panels = values.width / 64;
-  loop.keys = key_columns.data();
-  loop.values = value_columns.data();
-  loop.sign = sign;
-  loop.entries = entries;
-  cpu::sign_products(loop);
+  cpu::sign_products({.pairs = keys.count(),
+                      .row_panels = keys.width / 64,
+                      .column_panels = values.width / 64,
+                      .keys = key_columns.data(),
+                      .values = value_columns.data(),
+                      .sign = sign,
+                      .entries = entries});
 }
 
 void add_outer_products(std::span<const int8_t> keys, std::span<const int8_t> values, int64_t K,
@@ -115,19 +161,25 @@ void read_outer_products(std::span<const int8_t> queries, const Entry* entries, 
                          int64_t D, float* values) {
   const int64_t n = static_cast<int64_t>(queries.size()) / K;
   if (n > kFewQueries) return read_by_planes(queries, entries, K, D, values);
-  cpu::CorrelationRead<Entry> loop;
-  loop.queries = n;
-  loop.rows = K;
-  loop.columns = D;
-  loop.keys = queries.data();
-  loop.entries = entries;
-  loop.values = values;
+  const cpu::CorrelationRead<Entry> loop = {n, K, D, queries.data(), entries, values};
   if constexpr (sizeof(Entry) == sizeof(int16_t))
     cpu::short_correlation_read(loop);
   else
     cpu::correlation_read(loop);
 }
 
+template <typename Entry>
+int64_t largest_magnitude(const Entry* entries, int64_t count) {
+  int64_t largest = 0;
+#pragma omp parallel for schedule(static) reduction(max : largest) if (count >= kWorthThreads)
+  for (int64_t i = 0; i < count; ++i)
+    largest = std::max<int64_t>(largest, std::abs(static_cast<int64_t>(entries[i])));
+  return largest;
+}
+
+template int64_t largest_magnitude(const int16_t*, int64_t);
+template int64_t largest_magnitude(const int32_t*, int64_t);
+template int64_t largest_magnitude(const int64_t*, int64_t);
 template void read_outer_products(std::span<const int8_t>, const int16_t*, int64_t, int64_t,
                                   float*);
 template void read_outer_products(std::span<const int8_t>, const int32_t*, int64_t, int64_t,

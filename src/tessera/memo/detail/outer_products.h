@@ -7,6 +7,18 @@
 
 namespace tessera::memo {
 
+/// The largest magnitude allowed in the right factor of a product of bytes. On processors without
+/// an instruction for it, oneDNN adds pairs of products in 16 bits, and 2 * 255 * 64 still fits.
+constexpr int kRightLimit = 64;
+
+/// c [m, n] = a [m, k] b [k, n], plus c where `add`: exact on every processor for |b| <=
+/// kRightLimit and k < 2^18. Rows lie lda, ldb, ldc apart.
+void multiply_bytes(int64_t m, int64_t n, int64_t k, const int8_t* a, int64_t lda, const int8_t* b,
+                    int64_t ldb, bool add, int32_t* c, int64_t ldc);
+/// c [m, n] += transpose(a [k, m]) b [k, n].
+void add_transposed_product(int64_t m, int64_t n, int64_t k, const int8_t* a, int64_t lda,
+                            const int8_t* b, int64_t ldb, int32_t* c, int64_t ldc);
+
 /// entries [K, D] += sign * keys^T values for n pairs of +-1 (Zanzotto et al. 2025, eq. 2). K and D
 /// are the widths of the rows. Exact: the caller makes sure that no entry exceeds 32 bits.
 void add_outer_products(const SignRows& keys, const SignRows& values, int sign, int32_t* entries);
@@ -20,5 +32,9 @@ void add_outer_products(std::span<const int8_t> keys, std::span<const int8_t> va
 template <typename Entry>
 void read_outer_products(std::span<const int8_t> queries, const Entry* entries, int64_t K,
                          int64_t D, float* values);
+
+/// The largest magnitude of some entries, of 16, 32 or 64 bits each.
+template <typename Entry>
+int64_t largest_magnitude(const Entry* entries, int64_t count);
 
 }  // namespace tessera::memo

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "tessera/memo/cpu/window_products.h"
-#include "tessera/memo/detail/byte_products.h"
+#include "tessera/memo/detail/outer_products.h"
 
 namespace tessera::memo {
 namespace {
@@ -47,15 +47,13 @@ std::vector<int8_t> PaperCode::token_codes(std::span<const int32_t> tokens) cons
 std::vector<int8_t> PaperCode::encode(std::span<const int8_t> codes, int64_t count,
                                       int64_t next_step, int64_t part_step) const {
   std::vector<int8_t> encoded(static_cast<size_t>(count * config_.dimension));
-  cpu::WindowProducts loop;
-  loop.count = count;
-  loop.width = config_.dimension;
-  loop.parts = config_.heads;
-  loop.next_step = next_step;
-  loop.part_step = part_step;
-  loop.numbers = codes.data();
-  loop.codes = encoded.data();
-  cpu::window_products(loop);
+  cpu::window_products({.count = count,
+                        .width = config_.dimension,
+                        .parts = config_.heads,
+                        .next_step = next_step,
+                        .part_step = part_step,
+                        .numbers = codes.data(),
+                        .codes = encoded.data()});
   return encoded;
 }
 
@@ -77,13 +75,7 @@ std::vector<int8_t> PaperCode::project(std::span<const int8_t> codes, int32_t k)
         length > 0 ? kKeyScale / (length * projection_law_.deviation()) : 0;
   }
   std::vector<int8_t> parts(sums.size());
-  cpu::KeyRounding loop;
-  loop.count = count;
-  loop.width = width;
-  loop.sums = sums.data();
-  loop.scales = scales.data();
-  loop.keys = parts.data();
-  cpu::key_rounding(loop);
+  cpu::key_rounding({count, width, sums.data(), scales.data(), parts.data()});
   return parts;
 }
 

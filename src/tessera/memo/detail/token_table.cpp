@@ -114,16 +114,14 @@ void TokenTable::score(std::span<const float> values, float scale,
     scales.push_back(scale * round_to_bytes(value, dimension_, row));
     sums.push_back(std::accumulate(row, row + dimension_, 0));
   }
-  cpu::NibbleProducts loop;
-  loop.queries = count;
-  loop.rows = vocabulary_;
-  loop.width = width_;
-  loop.numbers = numbers.data();
-  loop.sums = sums.data();
-  loop.scales = scales.data();
-  loop.table = rows_.get();
-  loop.products = scores.data();
-  cpu::nibble_products(loop);
+  cpu::nibble_products({.queries = count,
+                        .rows = vocabulary_,
+                        .width = width_,
+                        .numbers = numbers.data(),
+                        .sums = sums.data(),
+                        .scales = scales.data(),
+                        .table = rows_.get(),
+                        .products = scores.data()});
 }
 
 }  // namespace tessera::memo

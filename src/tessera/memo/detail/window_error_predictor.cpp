@@ -95,9 +95,11 @@ WindowErrorPredictor::PartIndex WindowErrorPredictor::index_parts(
 void WindowErrorPredictor::count_energy(std::span<const int32_t> tokens) {
   energy_of_token_.assign(static_cast<size_t>(memory_.vocabulary), 0.0);
   const auto n = static_cast<int64_t>(tokens.size());
-  for (int32_t layer = 1; layer <= memory_.layers; ++layer)
-    for (int64_t i = window_length(memory_, layer); i < n; ++i, ++associations_)
-      energy_of_token_[tokens[i]] += 1;
+  for (int32_t layer = 1; layer <= memory_.layers; ++layer) {
+    const int64_t window = window_length(memory_, layer);
+    if (window >= n) break;  // the next one might not fit 64 bits
+    for (int64_t i = window; i < n; ++i, ++associations_) energy_of_token_[tokens[i]] += 1;
+  }
   total_energy_ = static_cast<double>(associations_);
 }
 
@@ -194,10 +196,13 @@ Spread WindowErrorPredictor::error(int64_t dimension) const {
 double WindowErrorPredictor::floor() const {
   double lost = 0;
   for (const Probe& probe : probes_) {
-    double strongest = 0;
-    for (const Rival& rival : probe.rivals) strongest = std::max(strongest, rival.interference);
-    // A tie is decided by noise.
-    if (strongest >= probe.score) lost += strongest == probe.score ? 0.5 : 1.0;
+    double rivals = 0;  // as strong as the right token; noise decides between them
+    bool is_beaten = false;
+    for (const Rival& rival : probe.rivals) {
+      rivals += rival.interference == probe.score;
+      is_beaten |= rival.interference > probe.score;
+    }
+    lost += is_beaten ? 1 : rivals / (rivals + 1);
   }
   return lost / static_cast<double>(probes_.size());
 }
