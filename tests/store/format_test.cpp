@@ -41,10 +41,7 @@ TEST_F(StoreFormatTest, IsReadAndVerified) {
 TEST_F(StoreFormatTest, IsRecited) {
   const MemoStore opened(store());
   const Recall recital = recall(opened, opened.tokenizer().encode("Tyger Ty"), {});
-  std::string text;
-  for (const memo::NextToken& token : recital.tokens)
-    text += opened.tokenizer().token_bytes(token.token);
-  EXPECT_EQ("Tyger Ty" + text, kTyger);
+  EXPECT_EQ("Tyger Ty" + text_of(recital), kTyger);
   EXPECT_EQ(recital.finish, Finish::kEndOfText);
   ASSERT_FALSE(recital.sources.front().best.empty());
   EXPECT_EQ(recital.sources.front().best.front().document, "tyger.txt");

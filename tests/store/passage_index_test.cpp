@@ -112,6 +112,27 @@ TEST_F(PassageIndexTest, VerifyNoticesAnotherTextAndRepairIndexesAgain) {
   EXPECT_THAT(places("lamp"), ElementsAre("one:1"));
 }
 
+/// The index goes on holding what was memorized, which the tokens do not give back.
+TEST_F(PassageIndexTest, TextsThatTokensDoNotGiveBackOutliveMergeAndRepair) {
+  const Tokenizer tokenizer = spacing_tokenizer(document_text(1));
+  for (const int number : {1, 2}) {
+    const std::string id = std::to_string(number);
+    create(store(id), tokenizer);
+    memorize(store(id), id, document_text(number));
+  }
+  merge_stores(store("both"), {store("1"), store("2")});
+  MemoWriter(store("1")).rebuild();
+  for (const char* name : {"1", "both"}) {
+    const MemoStore opened(store(name));
+    verify(opened);
+    EXPECT_EQ(text_of(opened, "1"), ' ' + document_text(1));
+    EXPECT_EQ(memorized_text(opened.ledger(), tokenizer, opened.ledger().get("1")),
+              document_text(1));
+  }
+  rebuild_store(store("both"), byte_tokenizer());
+  EXPECT_EQ(text_of(MemoStore(store("both")), "2"), document_text(2));
+}
+
 /// The text alone decides whether a document is memorized again.
 TEST_F(PassageIndexTest, AnUnchangedTextIsLeftAsItIs) {
   MemoWriter writer(store());

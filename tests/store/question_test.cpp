@@ -18,28 +18,23 @@ constexpr const char* kText =
     "part of the world. It is a way I have of driving off the spleen—“and so” I went.\n";
 
 /// A store of bytes that is large enough for long prompts.
-class QuestionTest : public ::testing::Test {
+class QuestionTest : public StoreTest {
  protected:
-  QuestionTest() {
-    MemoStore::create(folder_ / "store", {.dimension = 512}, byte_tokenizer());
-    memorize(folder_ / "store", "whale", kText);
-    memorize(folder_ / "store", "lamp", "My lamp went out at nine, and the oil was gone by ten.\n");
+  QuestionTest() : StoreTest({.dimension = 512}) {
+    memorize(store(), "whale", kText);
+    memorize(store(), "lamp", "My lamp went out at nine, and the oil was gone by ten.\n");
   }
-  Question read(const std::string& typed) const {
-    return read_question(MemoStore(folder_ / "store"), typed);
-  }
+  Question read(const std::string& typed) const { return read_question(MemoStore(store()), typed); }
   /// What is recited after a text, without what was typed.
-  std::string recited(const std::string& typed, int64_t tokens) const {
-    const MemoStore opened(folder_ / "store");
+  std::string recited(const std::string& typed, int64_t tokens,
+                      const std::string& name = "store") const {
+    const MemoStore opened(store(name));
     const Question question = read_question(opened, typed);
-    std::string text;
-    for (const auto& token : recall(opened, question.tokens, {.tokens = tokens}).tokens)
-      text += opened.tokenizer().token_bytes(token.token);
+    const std::string text =
+        text_of(recall(opened, question.tokens, {.tokens = tokens}), opened.tokenizer());
     EXPECT_TRUE(text.starts_with(question.rest));
     return text.substr(question.rest.size());
   }
-
-  TemporaryFolder folder_{test::folder_in_memory()};
 };
 
 TEST_F(QuestionTest, LineBreaksQuotesDashesAndCaseMakeNoDifference) {
@@ -59,7 +54,7 @@ TEST_F(QuestionTest, FromEightWordsOnTwoMayBeWrong) {
 }
 
 TEST_F(QuestionTest, AnEndBetweenTheBytesOfALineEndIsWhereItWasTyped) {
-  memorize(folder_ / "store", "exodus", "Let my people go,\r\nthat they may serve me.\r\n");
+  memorize(store(), "exodus", "Let my people go,\r\nthat they may serve me.\r\n");
   EXPECT_EQ(recited("Let my people go,\r", 5), "\nthat");
   EXPECT_EQ(recited("Let my people go,\r\n", 4), "that");
   EXPECT_EQ(recited("Let my people go,", 6), "\r\nthat");
@@ -93,7 +88,7 @@ TEST_F(QuestionTest, WhatNoDocumentHasIsAsItWasTyped) {
 }
 
 TEST_F(QuestionTest, WhatIsForgottenIsNoLongerRead) {
-  forget(folder_ / "store", "whale");
+  forget(store(), "whale");
   EXPECT_EQ(read("the watery part of the").text, "the watery part of the");
 }
 
@@ -104,20 +99,23 @@ TEST_F(QuestionTest, TokensOfSeveralLettersAreTheDocuments) {
     for (int i = 0; i < 3; ++i) trainer.add_text(kText);
     return trainer.train();
   }();
-  const auto path = folder_ / "bpe";
-  MemoStore::create(path, {.dimension = 256}, tokenizer);
-  memorize(path, "whale", kText);
-  const MemoStore opened(path);
-  const auto recited = [&](const std::string& typed) {
-    const Question question = read_question(opened, typed);
-    std::string text;
-    for (const auto& token : recall(opened, question.tokens, {.tokens = 6}).tokens)
-      text += opened.tokenizer().token_bytes(token.token);
-    return text.substr(question.rest.size(), 5);
+  MemoStore::create(store("bpe"), {.dimension = 256}, tokenizer);
+  memorize(store("bpe"), "whale", kText);
+  const auto after = [&](const std::string& typed) {
+    return recited(typed, 6, "bpe").substr(0, 5);
   };
-  EXPECT_EQ(recited("little and see the watery part of the"), " worl");
-  EXPECT_EQ(recited("ttle and see the watery part of the wo"), "rld. ");
-  EXPECT_EQ(recited("little and see the watery part of the "), "world");
+  EXPECT_EQ(after("little and see the watery part of the"), " worl");
+  EXPECT_EQ(after("ttle and see the watery part of the wo"), "rld. ");
+  EXPECT_EQ(after("little and see the watery part of the "), "world");
+}
+
+/// Its tokens of a passage begin a byte before the passage.
+TEST_F(QuestionTest, ATokenizerMayPutASpaceBeforeATextAndAPassage) {
+  create(store("spaced"), spacing_tokenizer(kText));
+  memorize(store("spaced"), "whale", kText);
+  const std::string typed = "Call me Ishmael. Some years ago";
+  EXPECT_EQ(read_question(MemoStore(store("spaced")), typed).text, typed);
+  EXPECT_EQ(recited(typed, 8, "spaced").substr(0, 6), " I tho");
 }
 
 /// The fewest differences, and the least doubt, that a question of more than seven words has
@@ -149,9 +147,9 @@ TEST_F(QuestionTest, TheIndexFindsWhatLookingEverywhereFinds) {
   for (int document = 0; document < 3; ++document) {
     std::string& text = texts.emplace_back();
     for (int line = 0; line < 60; ++line) text += fmt::format("{}\n", fmt::join(words(9), " "));
-    memorize(folder_ / "store", std::to_string(document), text);
+    memorize(store(), std::to_string(document), text);
   }
-  const MemoStore opened(folder_ / "store");
+  const MemoStore opened(store());
   std::map<int64_t, int> asked_with;
   for (int n = 0; n < 300; ++n) {
     const std::string& text = texts[random.below(texts.size())];

@@ -15,20 +15,13 @@ class RecallTest : public StoreTest {
     const MemoStore opened(store());
     return recall(opened, opened.tokenizer().encode(prompt), options);
   }
-
-  std::string text(const Recall& result) const {
-    std::string text;
-    for (const memo::NextToken& token : result.tokens)
-      text += byte_tokenizer().token_bytes(token.token);
-    return text;
-  }
 };
 
 TEST_F(RecallTest, RecitesToTheEndOfTheDocument) {
   memorize(store(), "one", "The raven sat above the door.");
   memorize(store(), "two", "My lamp went out at nine.");
   const Recall result = recall_after("The raven", {.tokens = 100});
-  EXPECT_EQ(text(result), " sat above the door.");
+  EXPECT_EQ(text_of(result), " sat above the door.");
   EXPECT_EQ(result.finish, Finish::kEndOfText);
   ASSERT_EQ(result.sources.size(), result.tokens.size());
   for (size_t i = 0; i < result.tokens.size(); ++i) {
@@ -46,7 +39,7 @@ TEST_F(RecallTest, RecitesToTheEndOfTheDocument) {
 TEST_F(RecallTest, StopsWhereItIsTold) {
   memorize(store(), "one", "The raven sat above the door.");
   const Recall result = recall_after("The raven", {.tokens = 4});
-  EXPECT_EQ(text(result), " sat");
+  EXPECT_EQ(text_of(result), " sat");
   EXPECT_EQ(result.finish, Finish::kMaxTokens);
   EXPECT_TRUE(recall_after("The raven", {.tokens = 0}).tokens.empty());
 }
@@ -64,10 +57,10 @@ TEST_F(RecallTest, AbstainsWhereNothingWasStored) {
 TEST_F(RecallTest, BacksOffToShorterWindows) {
   memorize(store(), "one", "The raven sat above the door.");
   const Recall result = recall_after("A new raven s", {.tokens = 3});
-  EXPECT_EQ(text(result), "at ");
+  EXPECT_EQ(text_of(result), "at ");
   EXPECT_EQ(result.sources[0].best[0].matched_length, 8);
   const Recall shorter = recall_after("XXXXXX sa", {.tokens = 3});
-  EXPECT_EQ(text(shorter), "t a");
+  EXPECT_EQ(text_of(shorter), "t a");
   EXPECT_EQ(shorter.tokens[0].matched_length, 2);
 }
 
@@ -75,7 +68,7 @@ TEST_F(RecallTest, NamesEveryDocumentThatSaysTheSame) {
   memorize(store(), "one", "It was the best of times.");
   memorize(store(), "two", "It was the best of wines.");
   const Recall result = recall_after("It was t", {.tokens = 10, .sources = 5});
-  EXPECT_EQ(text(result), "he best of");
+  EXPECT_EQ(text_of(result), "he best of");
   for (const TokenSources& sources : result.sources) {
     EXPECT_EQ(sources.places, 2);
     ASSERT_EQ(sources.best.size(), 2u);
@@ -91,7 +84,7 @@ TEST_F(RecallTest, ThePapersCodeRecitesByScore) {
   std::filesystem::remove_all(store());
   MemoStore::create(store(), paper, byte_tokenizer());
   memorize(store(), "one", "abcdefghijklmnopqrstuvwxyz");
-  EXPECT_EQ(text(recall_after("defghijk", {.tokens = 5})), "lmnop");
+  EXPECT_EQ(text_of(recall_after("defghijk", {.tokens = 5})), "lmnop");
   EXPECT_THROW(recall_after("defghijk", {.tokens = 5, .error_rate = 0.5}), UsageError);
 }
 

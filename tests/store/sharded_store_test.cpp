@@ -15,25 +15,15 @@ namespace {
 
 constexpr int32_t kShards = 3;
 
-class ShardedStore : public ::testing::Test {
+class ShardedStore : public StoreTest {
  protected:
-  ShardedStore() { create("store"); }
+  ShardedStore()
+      : StoreTest([] {
+          memo::TextMemoryConfig memory = small_memory();
+          memory.shards = kShards;
+          return memory;
+        }()) {}
 
-  static memo::TextMemoryConfig three_shards() {
-    memo::TextMemoryConfig memory = small_memory();
-    memory.shards = kShards;
-    return memory;
-  }
-  std::filesystem::path store(const std::string& name = "store") const { return folder_ / name; }
-  void create(const std::string& name) const {
-    MemoStore::create(store(name), three_shards(), byte_tokenizer());
-  }
-  std::filesystem::path store_of(const std::string& name, const std::vector<int>& documents) const {
-    create(name);
-    for (const int number : documents)
-      memorize(store(name), std::to_string(number), document_text(number));
-    return store(name);
-  }
   static std::filesystem::path shard_file(const std::filesystem::path& store, int shard) {
     return store / ("memory-000" + std::to_string(shard) + ".safetensors");
   }
@@ -44,8 +34,6 @@ class ShardedStore : public ::testing::Test {
   std::string complaint(const std::string& name = "store") const {
     return message_of<DataError>([&] { verify(MemoStore(store(name))); });
   }
-
-  TemporaryFolder folder_{test::folder_in_memory()};
 };
 
 TEST_F(ShardedStore, HasAFileForEachShard) {
@@ -84,10 +72,7 @@ TEST_F(ShardedStore, RecitesWhatItHolds) {
   const MemoStore opened(store_of("texts", {1, 2, 3}));
   const std::string text = document_text(2);
   const Recall recital = recall(opened, opened.tokenizer().encode(text.substr(0, 20)), {});
-  std::string recited;
-  for (const memo::NextToken& token : recital.tokens)
-    recited += opened.tokenizer().token_bytes(token.token);
-  EXPECT_EQ(text.substr(0, 20) + recited, text);
+  EXPECT_EQ(text.substr(0, 20) + text_of(recital), text);
   EXPECT_EQ(recital.finish, Finish::kEndOfText);
 }
 

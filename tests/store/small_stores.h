@@ -3,16 +3,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "tessera/base/error.h"
+#include "tessera/data/bpe_trainer.h"
 #include "tessera/data/tokenizer.h"
 #include "tessera/store/memo_store.h"
 #include "tessera/store/memo_writer.h"
+#include "tessera/store/recall.h"
+#include "tessera/store/text_search.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera::store {
@@ -28,6 +33,16 @@ inline memo::TextMemoryConfig small_memory(uint64_t seed = 0) {
 
 inline Tokenizer byte_tokenizer() {
   return Tokenizer::bytes(EndOfText::kPresent);
+}
+
+/// One that puts a space before each text, so that its tokens do not give the text back.
+inline Tokenizer spacing_tokenizer(const std::string& sample) {
+  BpeTrainer trainer({.vocabulary_size = 280});
+  trainer.add_text(sample + sample);
+  std::string json = trainer.train().to_json();
+  const std::string flag = "\"add_prefix_space\": ", off = flag + "false";
+  json.replace(json.find(off), off.size(), flag + "true");
+  return Tokenizer::parse(json, "tokenizer.json");
 }
 
 /// Sentences that no two documents share.
@@ -61,12 +76,23 @@ inline std::vector<std::string> ids(const MemoStore& store) {
 }
 
 inline std::string text_of(const MemoStore& store, const std::string& id) {
+  return whole_text(store.ledger(), store.tokenizer(), store.ledger().get(id));
+}
+
+/// The bytes of the tokens that were recalled.
+inline std::string text_of(const Recall& recall, const Tokenizer& tokenizer = byte_tokenizer()) {
   std::string text;
-  const auto pieces = store.ledger().pieces(*store.ledger().find(id));
-  for (auto piece = pieces(); !piece.empty(); piece = pieces())
-    for (const int32_t token : piece)
-      if (token != store.tokenizer().end_of_text()) text += store.tokenizer().token_bytes(token);
+  for (const memo::NextToken& token : recall.tokens) text += tokenizer.token_bytes(token.token);
   return text;
+}
+
+/// Tokens in pieces of this size; they must outlive them.
+inline memo::TokenPieces pieces_of(std::span<const int32_t> tokens, size_t size) {
+  return [rest = tokens, size]() mutable {
+    const auto piece = rest.first(std::min(size, rest.size()));
+    rest = rest.subspan(piece.size());
+    return piece;
+  };
 }
 
 inline std::string content_of(const std::filesystem::path& file) {
@@ -78,16 +104,21 @@ inline void overwrite(const std::filesystem::path& file, const std::string& cont
   std::ofstream(file, std::ios::binary) << content;
 }
 
-/// A test with an empty store.
+/// A test with an empty store, and others with memories of the same configuration.
 class StoreTest : public ::testing::Test {
  protected:
-  StoreTest() { MemoStore::create(store(), small_memory(), byte_tokenizer()); }
+  explicit StoreTest(const memo::TextMemoryConfig& memory = small_memory()) : memory_(memory) {
+    create(store(), byte_tokenizer());
+  }
 
   std::filesystem::path store(const std::string& name = "store") const { return folder_ / name; }
+  void create(const std::filesystem::path& path, const Tokenizer& tokenizer) const {
+    MemoStore::create(path, memory_, tokenizer);
+  }
 
   /// A further store that holds these documents, written in this order.
   std::filesystem::path store_of(const std::string& name, const std::vector<int>& documents) const {
-    MemoStore::create(store(name), small_memory(), byte_tokenizer());
+    create(store(name), byte_tokenizer());
     MemoWriter writer(store(name));
     for (const int number : documents)
       writer.memorize(std::to_string(number), document_text(number), Duplicates::kRefuse);
@@ -95,6 +126,7 @@ class StoreTest : public ::testing::Test {
     return store(name);
   }
 
+  const memo::TextMemoryConfig memory_;
   TemporaryFolder folder_{test::folder_in_memory()};
 };
 

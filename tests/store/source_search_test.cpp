@@ -1,23 +1,13 @@
 #include "tessera/store/detail/source_search.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include <algorithm>
+#include "tests/store/small_stores.h"
 
 namespace tessera::store {
 namespace {
 
 using Tokens = std::vector<int32_t>;
-
-memo::TokenPieces pieces_of(const Tokens& tokens, size_t size) {
-  return [rest = std::span<const int32_t>(tokens), size]() mutable {
-    const auto piece = rest.first(std::min(size, rest.size()));
-    rest = rest.subspan(piece.size());
-    return piece;
-  };
-}
 
 TEST(SourceSearch, FindsTheLongestMatchesFirst) {
   const Tokens text = {1, 2, 3, 4};
@@ -44,12 +34,12 @@ TEST(SourceSearch, FindsTheLongestMatchesFirst) {
 
 TEST(SourceSearch, FindsNothingInNothing) {
   SourceSearch none({}, 0, 1, 3);
-  none.read("one", pieces_of({1, 2, 3}, 10));
+  none.read("one", pieces_of(Tokens{1, 2, 3}, 10));
   EXPECT_TRUE(none.found().empty());
   const Tokens text = {1, 2};
   SourceSearch search(text, 1, 1, 3);
   search.read("empty", pieces_of({}, 10));
-  search.read("other", pieces_of({700, 2, 1, 1}, 10));
+  search.read("other", pieces_of(Tokens{700, 2, 1, 1}, 10));
   EXPECT_TRUE(search.found()[0].best.empty());
   EXPECT_EQ(search.found()[0].places, 0);
 }

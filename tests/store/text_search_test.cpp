@@ -1,12 +1,8 @@
 #include "tessera/store/text_search.h"
 
-#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include <algorithm>
-#include <vector>
-
-#include "tessera/base/error.h"
+#include "tests/store/small_stores.h"
 
 namespace tessera::store {
 namespace {
@@ -14,22 +10,15 @@ namespace {
 std::vector<TextMatch> matches(const std::string& text, const std::string& document,
                                size_t piece_tokens = 1000, size_t most = SIZE_MAX,
                                Matching matching = Matching::kBytes) {
-  const Tokenizer tokenizer = Tokenizer::bytes(EndOfText::kPresent);
+  const Tokenizer tokenizer = byte_tokenizer();
   auto tokens = tokenizer.encode(document);
   tokens.push_back(*tokenizer.end_of_text());
   std::vector<TextMatch> found;
-  const bool whole = find_text(
-      text, matching, "id",
-      [rest = std::span<const int32_t>(tokens), piece_tokens]() mutable {
-        const auto piece = rest.first(std::min(piece_tokens, rest.size()));
-        rest = rest.subspan(piece.size());
-        return piece;
-      },
-      tokenizer,
-      [&](const TextMatch& match) {
-        found.push_back(match);
-        return found.size() < most;
-      });
+  const bool whole = find_text(text, matching, "id", pieces_of(tokens, piece_tokens), tokenizer,
+                               [&](const TextMatch& match) {
+                                 found.push_back(match);
+                                 return found.size() < most;
+                               });
   EXPECT_EQ(whole, found.size() < most);
   return found;
 }

@@ -231,9 +231,13 @@ std::vector<int64_t> Ledger::noted_changes() const {
   return changes;
 }
 
+std::string Ledger::indexed_text(const StoredDocument& document) const {
+  return store::indexed_text(*database_, document.number);
+}
+
 void Ledger::check_index(const StoredDocument& document) const {
   const std::string digest = details(document).digest;
-  if (digest.empty() || text_digest(indexed_text(*database_, document.number)) == digest) return;
+  if (digest.empty() || text_digest(indexed_text(document)) == digest) return;
   throw DataError(database_->path(),
                   "the full-text index does not hold the text of '{}'; 'tessera memo verify "
                   "--repair' indexes the documents again",

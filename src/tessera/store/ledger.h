@@ -156,7 +156,9 @@ class Ledger {
   /// no document has, and a reader what was moved into the file since.
   int64_t log_bytes() const;
 
-  /// Throws DataError if the full-text index does not hold the text of this document.
+  /// The text that the full-text index holds of this document.
+  std::string indexed_text(const StoredDocument& document) const;
+  /// Throws DataError if that is not the text that was memorized.
   void check_index(const StoredDocument& document) const;
   /// Throws DataError that names the damage, if the file's structure is damaged.
   void check_integrity() const;

@@ -18,28 +18,19 @@
 
 namespace tessera::store {
 
-namespace {
-
-constexpr int kAttempts = 100;
-
-}  // namespace
-
 void MemoStore::create(const std::filesystem::path& path, const memo::TextMemoryConfig& memory,
                        const Tokenizer& tokenizer) {
   const StoreConfig config = StoreConfig::of(memory, tokenizer);
   NewFolder folder(path);
   const StoreLock lock(folder.path());
-  {
-    const StoreFolder made = StoreFolder::create(folder.path(), config, tokenizer);
-    Ledger ledger = made.open_ledger(sqlite::Access::kWrite);
-    made.settle(ledger, memo::TextMemory(config.memory));
-  }  // closed, so that SQLite removes its own files
+  StoreFolder::create_empty(folder.path(), config, tokenizer);
   InterruptGuard::stop_if_interrupted("interrupted; nothing was created");
   folder.commit();
 }
 
 MemoStore::MemoStore(const std::filesystem::path& folder)
     : folder_(StoreFolder::open(folder)), ledger_(folder_.open_ledger(sqlite::Access::kRead)) {
+  constexpr int kAttempts = 100;
   // First the ledger, then the matrices. If a writer settled the store in between, they do not
   // belong together: try again.
   for (int attempt = 0; attempt < kAttempts; ++attempt) {

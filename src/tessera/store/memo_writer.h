@@ -4,6 +4,7 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -89,7 +90,8 @@ class MemoWriter {
   using Clock = std::chrono::steady_clock;
 
   void finish_erasure();
-  void index_documents();
+  void index_documents(const std::map<int64_t, std::string>& known);
+  std::map<int64_t, std::string> texts_of_index() const;
   bool keep(const StoredDocument& known, std::string_view text, const Metadata& metadata);
   void load();
   memo::TextMemory take();

@@ -62,7 +62,7 @@ void copy_documents(const MemoStore& store, Ledger& to, memo::TextMemory& memory
     copy.pairs = document.pairs;
     to.set_pairs(copy);
     to.set_details(copy, from.details(document));
-    to.index(copy, whole_text(from, store.tokenizer(), document));
+    to.index(copy, memorized_text(from, store.tokenizer(), document));
   }
   transaction.commit();
 }
@@ -97,9 +97,8 @@ LedgerTotals merge_stores(const std::filesystem::path& out,
 
 namespace {
 
-/// A document's text. Some tokenizers do not give back what they were given.
 std::string checked_text(const MemoStore& store, const StoredDocument& document) {
-  std::string text = whole_text(store.ledger(), store.tokenizer(), document);
+  std::string text = memorized_text(store.ledger(), store.tokenizer(), document);
   const std::string digest = store.ledger().details(document).digest;
   if (!digest.empty() && digest != text_digest(text))
     throw DataError(store.path().native(),
@@ -152,12 +151,8 @@ LedgerTotals rebuild_store(const std::filesystem::path& store, const Tokenizer& 
   LedgerTotals totals;
   {
     const MemoStore from(store);
-    const StoreConfig config = StoreConfig::of(from.config().memory, tokenizer);
-    const StoreFolder made = StoreFolder::create(place.path(), config, tokenizer);
-    {
-      Ledger ledger = made.open_ledger(sqlite::Access::kWrite);
-      made.settle(ledger, memo::TextMemory(config.memory));
-    }
+    StoreFolder::create_empty(place.path(), StoreConfig::of(from.config().memory, tokenizer),
+                              tokenizer);
     totals = memorize_again(from, place.path(), on_progress);
   }  // closed, so that SQLite touches no file of the new store
   const auto history = store / StoreFolder::kHistoryFile;

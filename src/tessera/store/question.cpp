@@ -7,6 +7,7 @@
 
 #include "tessera/store/detail/normal_form.h"
 #include "tessera/store/detail/word_alignment.h"
+#include "tessera/store/digest.h"
 #include "tessera/store/recall.h"
 #include "tessera/store/text_search.h"
 
@@ -258,11 +259,16 @@ class PlaceTexts {
     part_ = place.part;
     return text_ = text_of(store_.tokenizer(), *part_);
   }
-  /// The question of a place, from its whole document.
+  /// The question of a place, from its whole document; without tokens if they cannot be told.
   Question question_in(const Place& place, const StoredDocument& document, std::string_view tail) {
     const DocumentText& text = whole(document);
     const size_t begin = text.text.find(*place.part);
-    if (begin == std::string::npos) refuse_index(store_);
+    if (begin == std::string::npos) {
+      const Ledger& ledger = store_.ledger();
+      if (text_digest(ledger.indexed_text(document)) != ledger.details(document).digest)
+        refuse_index(store_);
+      return {};  // the tokenizer drops white space that the text has
+    }
     WordMatch match = place.match;
     match.begin += static_cast<int64_t>(begin);
     match.end += static_cast<int64_t>(begin);
@@ -305,7 +311,8 @@ Readings readings_of(const MemoStore& store, std::string_view typed) {
       return true;
     };
     const DocumentText& text = texts.text_around(place, document);
-    if (!take(question_at(text, place.match, last.tail), !place.part))
+    const bool is_given_back = !place.part || text.text == *place.part;
+    if (!is_given_back || !take(question_at(text, place.match, last.tail), !place.part))
       take(texts.question_in(place, document, last.tail), true);
   }
   return readings;

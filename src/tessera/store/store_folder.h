@@ -65,6 +65,9 @@ class StoreFolder {
   /// makes a store of it.
   static StoreFolder create(const std::filesystem::path& path, const StoreConfig& config,
                             const Tokenizer& tokenizer);
+  /// Makes a store without documents of an empty folder.
+  static void create_empty(const std::filesystem::path& path, const StoreConfig& config,
+                           const Tokenizer& tokenizer);
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path ledger_path() const { return path_ / "ledger.sqlite"; }

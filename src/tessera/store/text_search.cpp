@@ -5,6 +5,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/utf8.h"
 #include "tessera/store/detail/normal_form.h"
+#include "tessera/store/digest.h"
 
 namespace tessera::store {
 
@@ -41,6 +42,15 @@ std::string whole_text(const Ledger& ledger, const Tokenizer& tokenizer,
   std::string text;
   read_text(ledger, tokenizer, document, [&](int32_t, std::string_view bytes) { text += bytes; });
   return text;
+}
+
+std::string memorized_text(const Ledger& ledger, const Tokenizer& tokenizer,
+                           const StoredDocument& document) {
+  std::string text = whole_text(ledger, tokenizer, document);
+  const std::string digest = ledger.details(document).digest;
+  if (digest.empty() || text_digest(text) == digest) return text;  // empty: of an earlier version
+  std::string indexed = ledger.indexed_text(document);
+  return text_digest(indexed) == digest ? indexed : text;
 }
 
 std::vector<TextPlace> places_of(const MemoStore& store, const StoredDocument& document,

@@ -24,6 +24,10 @@ void read_text(const Ledger& ledger, const Tokenizer& tokenizer, const StoredDoc
 /// All of it.
 std::string whole_text(const Ledger& ledger, const Tokenizer& tokenizer,
                        const StoredDocument& document);
+/// The text that was memorized. Some tokenizers do not give it back, such as one that puts a space
+/// before each text: then it is what the full-text index holds, if that is undamaged.
+std::string memorized_text(const Ledger& ledger, const Tokenizer& tokenizer,
+                           const StoredDocument& document);
 
 /// A place in a document's text.
 struct TextPlace {
