@@ -234,6 +234,16 @@ TEST_F(StoresTogether, AnswerUnderThePapersCodeUpToRounding) {
   }
 }
 
+TEST_F(StoresTogether, TakeAPromptThatIsNotUtf8) {
+  make();
+  const PartServer a(folder_ / "a");
+  StoresOfHosts stores({a.address()}, {});
+  const std::string prompt = "Page 3\xff tells of a";
+  const Json expected = recall_of(folder_ / "a", prompt), found = recall_of(stores, prompt);
+  EXPECT_EQ(found["text"], expected["text"]);
+  EXPECT_EQ(found["differing_words"], 0);
+}
+
 TEST_F(StoresTogether, FollowChangesOfAStore) {
   make();
   const PartServer a(folder_ / "a"), b(folder_ / "b");

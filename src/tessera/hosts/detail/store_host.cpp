@@ -239,7 +239,11 @@ std::vector<float> StoreHost::retrieve(const PartState& state, const memo::Windo
 }
 
 store::Readings StoreHost::readings(const PartState& state, std::string_view typed) {
-  const json asked = {{"prompt", typed}};
+  std::string prompt;  // JSON holds UTF-8 only: spaces in the place of other bytes
+  utf8::CharacterCutter().append(typed, [&](std::string_view bytes, std::optional<char32_t> code) {
+    prompt += code ? bytes : " ";
+  });
+  const json asked = {{"prompt", prompt}};
   const json answer = parse_answer(ask_of_state(state, {.method = "POST",
                                                         .path = "/readings",
                                                         .content_type = "application/json",
