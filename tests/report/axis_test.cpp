@@ -42,6 +42,8 @@ TEST(LinearTicks, TakeOutTheExponentOfLargeAndSmallNumbers) {
 
 TEST(LogTicks, LabelThePowersOfTen) {
   EXPECT_THAT(labels(log_ticks(0.5, 2000, 6)), ElementsAre("1", "10", "100", "1000"));
+  EXPECT_THAT(labels(log_ticks(1e4, 1e6, 6)),
+              ElementsAre("10\u202F000", "100\u202F000", "1\u202F000\u202F000"));
   EXPECT_THAT(labels(log_ticks(1e-7, 1e-4, 6)), ElementsAre("10⁻⁷", "10⁻⁶", "10⁻⁵", "10⁻⁴"));
   EXPECT_THAT(labels(log_ticks(1e-8, 1e12, 5)), ElementsAre("10⁻⁵", "10⁰", "10⁵", "10¹⁰"));
 }

@@ -42,6 +42,15 @@ TEST(Panels, StandTwoInARow) {
   EXPECT_EQ(column.height, rows.height);
 }
 
+TEST(Panels, StandBelowATitleOfSeveralLines) {
+  Panels panels("What each of the heads of the last block has learned to read in a story");
+  panels.add(map("map 1"));
+  panels.add(map("map 2"));
+  const Drawing wide = panels.draw(ChartWidth::kWide), narrow = panels.draw(ChartWidth::kNarrow);
+  EXPECT_THAT(wide.body, HasSubstr("translate(0 40)"));
+  EXPECT_THAT(narrow.body, HasSubstr("translate(0 60)")) << "two lines of 20 pixels";
+}
+
 TEST(Panels, HaveTextOfOneSize) {
   for (const int count : {1, 2, 3, 5})
     for (const ChartWidth width : {ChartWidth::kWide, ChartWidth::kNarrow})

@@ -31,6 +31,9 @@ TEST(PictureFiles, AreWholeOrNotThere) {
   EXPECT_THROW(convert_picture(folder / "none.svg", PictureFormat::kPdf), SystemError);
   EXPECT_FALSE(std::filesystem::exists(folder / "broken.png"));
   EXPECT_FALSE(std::filesystem::exists(folder / "broken.png.new"));
+  write_file(folder / "square.svg", kSquare);
+  std::filesystem::create_directory(folder / "square.png");
+  EXPECT_THROW(convert_picture(folder / "square.svg", PictureFormat::kPng), SystemError);
 }
 
 }  // namespace

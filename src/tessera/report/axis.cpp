@@ -41,7 +41,7 @@ std::string tick_text(std::string digits) {
 }
 
 std::string log_label(double value, bool plain) {
-  if (plain) return tick_text(significant_text(value, 6));
+  if (plain) return tick_text(significant_text(value, 7));  // a million without an exponent
   const int exponent = static_cast<int>(std::floor(std::log10(value) + 1e-9));
   const double mantissa = value / std::pow(10.0, exponent);
   const bool is_power = std::abs(mantissa - 1) < 1e-6;

@@ -1,6 +1,12 @@
 #include "tessera/report/line_chart.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
+
+#include "tessera/report/detail/thin_line.h"
+#include "tessera/report/text.h"
 
 namespace tessera {
 
@@ -32,6 +38,412 @@ Table LineChart::numbers() const {
   }
   for (const ChartMark& mark : marks_) table.add_row({mark.name, mark.x, Cell(), Cell()});
   return table;
+}
+
+namespace {
+
+constexpr std::size_t kDrawnPoints = 300;
+constexpr std::size_t kVisibleMarkers = 40;
+constexpr std::size_t kHoverPoints = 80;
+constexpr std::size_t kNamesAtLines = 14;
+constexpr double kNameHeight = 16;
+constexpr std::size_t kMarkRows = 2;
+
+struct Pixel {
+  double x = 0;
+  double y = 0;
+};
+
+// A stretch of a line without gaps, thinned: indices into the series' points.
+using Stretch = std::vector<std::size_t>;
+
+// A name beside the end of its line, and how that line is drawn.
+struct EndName {
+  std::string name;
+  std::string line_classes;
+  Pixel end;
+  double y = 0;
+};
+
+std::string colour_class(int colour) {
+  return colour < 0 ? "" : fmt::format("s{}", colour % kSeriesColours);
+}
+
+// Whether a series stands beside another one of its name, in that one's colour.
+bool stands_beside(const Series& series) {
+  return series.style == SeriesStyle::kPublished || series.style == SeriesStyle::kHollow;
+}
+
+class LineChartDrawing {
+ public:
+  LineChartDrawing(const LineChart& chart, const Axis& x, const Axis& y, ChartWidth width);
+  Drawing draw();
+
+ private:
+  bool can_show(const ChartPoint& point) const {
+    return x_.can_show(point.x) && y_.can_show(point.y);
+  }
+  Pixel pixel(const ChartPoint& point) const { return {x_.pixel(point.x), y_.pixel(point.y)}; }
+  std::vector<Stretch> stretches(const Series& series) const;
+  void choose_colours();
+  bool is_named_by_ours(std::size_t index) const;
+  std::string reference_classes(std::size_t index) const;
+  std::vector<LegendEntry> legend() const;
+  double end_name_room() const;
+  void draw_marks();
+  void draw_series(std::size_t index);
+  void draw_spread(const Series& series, const Stretch& stretch, const std::string& colour);
+  void draw_markers(const Series& series, const std::vector<Stretch>& stretches,
+                    const std::string& colour, int shape);
+  void draw_end_names();
+  std::string tip(const Series& series, const ChartPoint& point) const;
+  std::string description(std::size_t shown) const;
+
+  const LineChart& chart_;
+  const Axis& x_axis_;
+  const Axis& y_axis_;
+  AxisMap x_;
+  AxisMap y_;
+  SvgWriter svg_;
+  ChartFrame frame_;
+  bool names_at_lines_;
+  std::vector<int> colours_;  // per series; -1 for a grey reference
+  std::vector<EndName> end_names_;
+};
+
+std::vector<double> x_values(const LineChart& chart) {
+  std::vector<double> values;
+  for (const Series& series : chart.series()) {
+    for (const ChartPoint& point : series.points) values.push_back(point.x);
+  }
+  return values;
+}
+
+std::vector<double> y_values(const LineChart& chart, Scale scale) {
+  std::vector<double> values;
+  for (const Series& series : chart.series()) {
+    for (const ChartPoint& point : series.points) {
+      values.push_back(point.y);
+      // On a log axis a band is as high below a point as above it.
+      values.push_back(scale == Scale::kLog ? point.y * point.y / (point.y + point.spread)
+                                            : point.y - point.spread);
+      values.push_back(point.y + point.spread);
+    }
+  }
+  return values;
+}
+
+LineChartDrawing::LineChartDrawing(const LineChart& chart, const Axis& x, const Axis& y,
+                                   ChartWidth width)
+    : chart_(chart),
+      x_axis_(x),
+      y_axis_(y),
+      x_(x, x_values(chart)),
+      y_(y, y_values(chart, y.scale)),
+      frame_(svg_, width) {
+  std::size_t names = 0;
+  bool only_lines = true;
+  for (const Series& series : chart.series()) {
+    names += series.style != SeriesStyle::kPublished;
+    only_lines =
+        only_lines && series.style != SeriesStyle::kPoints && series.style != SeriesStyle::kHollow;
+  }
+  names_at_lines_ = !frame_.is_narrow() && only_lines && names <= kNamesAtLines;
+  choose_colours();
+}
+
+// A published or hollow series takes the colour of ours of the same name, or the next free one.
+void LineChartDrawing::choose_colours() {
+  const auto& all = chart_.series();
+  colours_.assign(all.size(), -1);
+  int next = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const bool coloured =
+        all[i].style == SeriesStyle::kLine || all[i].style == SeriesStyle::kPoints;
+    if (coloured) colours_[i] = next++;
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!stands_beside(all[i])) continue;
+    for (std::size_t j = 0; j < all.size(); ++j) {
+      if (colours_[j] >= 0 && all[j].name == all[i].name) colours_[i] = colours_[j];
+    }
+    if (colours_[i] < 0) colours_[i] = next++;
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].style != SeriesStyle::kReference || all[i].colour_of.empty()) continue;
+    for (std::size_t j = 0; j < all.size(); ++j) {
+      if (colours_[j] >= 0 && all[j].name == all[i].colour_of) colours_[i] = colours_[j];
+    }
+  }
+}
+
+// The grey references of one chart are dashed in different ways.
+std::string LineChartDrawing::reference_classes(std::size_t index) const {
+  if (colours_[index] >= 0) return colour_class(colours_[index]) + " reference coloured";
+  const auto& all = chart_.series();
+  std::ptrdiff_t before = 0;
+  for (std::size_t i = 0; i < index; ++i)
+    before += all[i].style == SeriesStyle::kReference && colours_[i] < 0;
+  constexpr const char* kClasses[] = {"reference", "reference second", "reference third"};
+  return kClasses[before % 3];
+}
+
+// Whether this is a published or hollow series beside one of ours that already carries its name.
+bool LineChartDrawing::is_named_by_ours(std::size_t index) const {
+  const auto& all = chart_.series();
+  if (!stands_beside(all[index])) return false;
+  return std::any_of(all.begin(), all.end(), [&](const Series& other) {
+    return !stands_beside(other) && other.name == all[index].name;
+  });
+}
+
+std::vector<LegendEntry> LineChartDrawing::legend() const {
+  std::vector<LegendEntry> entries;
+  const auto& all = chart_.series();
+  bool any_published = false;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    using Kind = LegendEntry::Kind;
+    const bool published = all[i].style == SeriesStyle::kPublished;
+    any_published = any_published || published;
+    if (names_at_lines_ || is_named_by_ours(i)) continue;
+    const Kind kind = stands_beside(all[i])                     ? Kind::kHollow
+                      : all[i].style == SeriesStyle::kReference ? Kind::kReference
+                      : all[i].style == SeriesStyle::kPoints    ? Kind::kMarker
+                                                                : Kind::kLine;
+    const std::string classes =
+        kind == Kind::kReference ? reference_classes(i) : colour_class(colours_[i]);
+    entries.push_back({legend_name(all[i]), classes, colours_[i], kind});
+  }
+  if (any_published) {
+    entries.push_back({"ours", "s7", 0, LegendEntry::Kind::kLine});
+    entries.push_back({"published", "s7", 0, LegendEntry::Kind::kHollow});
+  }
+  return entries;
+}
+
+double LineChartDrawing::end_name_room() const {
+  double room = 8;
+  if (!names_at_lines_) return room;
+  for (const Series& series : chart_.series()) {
+    room = std::max(room, 26 + text_width(legend_name(series), 12));
+  }
+  return std::min(room, 220.0);
+}
+
+std::vector<Stretch> LineChartDrawing::stretches(const Series& series) const {
+  std::vector<Stretch> all(1);
+  for (std::size_t i = 0; i < series.points.size(); ++i) {
+    if (can_show(series.points[i])) {
+      all.back().push_back(i);
+    } else if (!all.back().empty()) {
+      all.emplace_back();
+    }
+  }
+  if (all.back().empty()) all.pop_back();
+  for (Stretch& stretch : all) {
+    std::vector<double> x, y;
+    for (const std::size_t i : stretch) {
+      x.push_back(pixel(series.points[i]).x);
+      y.push_back(pixel(series.points[i]).y);
+    }
+    Stretch kept;
+    for (const std::size_t i : thin_line(x, y, kDrawnPoints)) kept.push_back(stretch[i]);
+    stretch = std::move(kept);
+  }
+  return all;
+}
+
+std::string LineChartDrawing::tip(const Series& series, const ChartPoint& point) const {
+  const auto or_letter = [](const std::string& label, const char* letter) {
+    return label.empty() ? std::string(letter) : label;
+  };
+  std::string text = fmt::format("{}\n{}: {}\n{}: {}", legend_name(series),
+                                 or_letter(x_axis_.label, "x"), significant_text(point.x, 6),
+                                 or_letter(y_axis_.label, "y"), significant_text(point.y, 6));
+  if (std::isfinite(point.spread)) text += " ± " + significant_text(point.spread, 3);
+  return text;
+}
+
+void LineChartDrawing::draw_spread(const Series& series, const Stretch& stretch,
+                                   const std::string& colour) {
+  const Box& plot = frame_.plot();
+  const auto edge = [&](const ChartPoint& point, double sign) {
+    const double spread = std::isfinite(point.spread) ? std::abs(point.spread) : 0;
+    double value = point.y + sign * spread;
+    // On a log axis a band is as high below a point as above it.
+    if (sign < 0 && y_axis_.scale == Scale::kLog && point.y > 0)
+      value = point.y * point.y / (point.y + spread);
+    return y_.can_show(value) ? y_.pixel(value) : plot.bottom;
+  };
+  std::string upper, lower;
+  bool any = false;
+  for (std::size_t i = 0; i < stretch.size(); ++i) {
+    const ChartPoint& high = series.points[stretch[i]];
+    const ChartPoint& low = series.points[stretch[stretch.size() - 1 - i]];
+    any = any || std::isfinite(high.spread);
+    upper += path_point(i == 0 ? 'M' : 'L', x_.pixel(high.x), edge(high, 1));
+    lower += path_point('L', x_.pixel(low.x), edge(low, -1));
+  }
+  if (!any) return;
+  if (stretch.size() > 1 && series.style == SeriesStyle::kLine) {
+    svg_.path(upper + lower + "Z", colour + " band");
+    return;
+  }
+  for (const std::size_t i : stretch) {
+    const ChartPoint& point = series.points[i];
+    const double x = x_.pixel(point.x);
+    svg_.path(path_point('M', x, edge(point, 1)) + path_point('L', x, edge(point, -1)),
+              colour + " whisker");
+  }
+}
+
+void LineChartDrawing::draw_markers(const Series& series, const std::vector<Stretch>& stretches,
+                                    const std::string& colour, int shape) {
+  std::size_t shown = 0;
+  for (const Stretch& stretch : stretches) shown += stretch.size();
+  const bool hollow = stands_beside(series);
+  for (const Stretch& stretch : stretches) {
+    const bool visible = hollow || shown <= kVisibleMarkers || stretch.size() == 1 ||
+                         series.style == SeriesStyle::kPoints;
+    const std::size_t stride = visible ? 1 : (stretch.size() + kHoverPoints - 1) / kHoverPoints;
+    for (std::size_t i = 0; i < stretch.size(); i += stride) {
+      const ChartPoint& point = series.points[stretch[i]];
+      const std::string use = hollow ? " hollow" : visible ? " fill" : " hover";
+      svg_.marker(pixel(point).x, pixel(point).y, shape, colour + use, tip(series, point));
+    }
+  }
+}
+
+// A name that would touch another one stands below it.
+void LineChartDrawing::draw_marks() {
+  const Box& plot = frame_.plot();
+  std::vector<double> free_from(kMarkRows, plot.left);  // of each row of names
+  for (const ChartMark& mark : chart_.marks()) {
+    const double x = x_.can_show(mark.x) ? x_.pixel(mark.x) : -1;
+    if (x < plot.left || x > plot.right) continue;
+    svg_.line(x, plot.top, x, plot.bottom, "reference");
+    const double end = x + 4 + text_width(mark.name, 12);
+    const auto row =
+        std::find_if(free_from.begin(), free_from.end(), [x](double free) { return free <= x; });
+    if (row == free_from.end() || end > plot.right) continue;
+    const auto below = static_cast<double>(row - free_from.begin());
+    svg_.text(x + 4, plot.top + 12 + kNameHeight * below, mark.name, "muted");
+    *row = end + 4;
+  }
+}
+
+void LineChartDrawing::draw_series(std::size_t index) {
+  const Series& series = chart_.series()[index];
+  const std::string colour = colour_class(colours_[index]);
+  const std::vector<Stretch> parts = stretches(series);
+  for (const Stretch& part : parts) {
+    draw_spread(series, part, colour);
+    if (series.style == SeriesStyle::kPoints || series.style == SeriesStyle::kHollow) continue;
+    std::string path;
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      const Pixel at = pixel(series.points[part[i]]);
+      path += path_point(i == 0 ? 'M' : 'L', at.x, at.y);
+    }
+    svg_.path(path, series.style == SeriesStyle::kReference   ? reference_classes(index)
+                    : series.style == SeriesStyle::kPublished ? colour + " published"
+                    : part.size() > kVisibleMarkers           ? colour + " line dense"
+                                                              : colour + " line");
+  }
+  if (series.style != SeriesStyle::kReference) {
+    draw_markers(series, parts, colour, std::max(colours_[index], 0));
+  }
+  if (parts.empty() || is_named_by_ours(index)) return;
+  end_names_.push_back(
+      {legend_name(series),
+       series.style == SeriesStyle::kReference ? reference_classes(index) : colour + " line",
+       pixel(series.points[parts.back().back()])});
+}
+
+// Names stand level with the ends of their lines, pushed apart where they would touch.
+void LineChartDrawing::draw_end_names() {
+  const Box& plot = frame_.plot();
+  auto& names = end_names_;
+  std::stable_sort(names.begin(), names.end(),
+                   [](const EndName& a, const EndName& b) { return a.end.y < b.end.y; });
+  double lowest_free = plot.top;
+  for (EndName& name : names) {
+    name.end.x = std::clamp(name.end.x, plot.left, plot.right);
+    name.end.y = std::clamp(name.end.y, plot.top, plot.bottom);
+    name.y = std::max(name.end.y, lowest_free);
+    lowest_free = name.y + kNameHeight;
+  }
+  double highest_free = plot.bottom;
+  for (std::size_t i = names.size(); i-- > 0;) {
+    names[i].y = std::min(names[i].y, highest_free);
+    highest_free = names[i].y - kNameHeight;
+  }
+  for (const EndName& name : names) {
+    const double x = plot.right + 8;
+    if (x - name.end.x > 14 || std::abs(name.y - name.end.y) > 3) {
+      svg_.path(path_point('M', name.end.x + 6, name.end.y) + path_point('L', x, name.y), "leader");
+    }
+    svg_.path(path_point('M', x, name.y) + path_point('L', x + 12, name.y), name.line_classes);
+    svg_.text(x + 18, name.y + 4, shorten_text(name.name, 194, 12), "ink");
+  }
+}
+
+std::string LineChartDrawing::description(std::size_t shown) const {
+  std::string text = fmt::format("Line chart of {} points", shown);
+  if (!x_axis_.label.empty() && !y_axis_.label.empty()) {
+    text += fmt::format(", {} against {}", y_axis_.label, x_axis_.label);
+  }
+  text += ".";
+  for (const Series& series : chart_.series()) {
+    if (series.points.empty() || series.style == SeriesStyle::kReference) continue;
+    const auto& [first, last] = std::pair(series.points.front(), series.points.back());
+    text += fmt::format(" {}: from {} at {} to {} at {}.", legend_name(series),
+                        significant_text(first.y, 3), significant_text(first.x, 3),
+                        significant_text(last.y, 3), significant_text(last.x, 3));
+  }
+  return text;
+}
+
+Drawing LineChartDrawing::draw() {
+  const double height = frame_.is_narrow() ? 220 : 320;
+  const Ticks y_ticks = y_.ticks(frame_.is_narrow() ? 5 : 6);
+  frame_.draw_head(chart_.title(), legend(), y_.label(y_ticks));
+  frame_.place_plot(label_room(y_ticks), end_name_room(), height);
+  const Box& plot = frame_.plot();
+  x_.set_pixels(plot.left, plot.right);
+  y_.set_pixels(plot.bottom, plot.top);
+  const Ticks x_ticks = x_.ticks(frame_.is_narrow() ? 4 : 7);
+  frame_.draw_y_axis(y_, y_ticks);
+  frame_.draw_x_axis(x_, x_ticks);
+
+  std::size_t shown = 0, left_out = 0;
+  for (const Series& series : chart_.series()) {
+    for (const ChartPoint& point : series.points) ++(can_show(point) ? shown : left_out);
+  }
+  draw_marks();
+  // Six pixels of grace keep the markers at the edges whole.
+  svg_.open_clip(plot.left - 6, plot.top - 6, plot.width() + 12, plot.height() + 12);
+  for (const auto style : {SeriesStyle::kReference, SeriesStyle::kLine, SeriesStyle::kPoints,
+                           SeriesStyle::kHollow, SeriesStyle::kPublished}) {
+    for (std::size_t i = 0; i < chart_.series().size(); ++i) {
+      if (chart_.series()[i].style == style) draw_series(i);
+    }
+  }
+  svg_.close_clip();
+  if (names_at_lines_) draw_end_names();
+  if (shown == 0) frame_.draw_empty_note();
+  if (left_out > 0) {
+    const bool log = x_.scale() == Scale::kLog || y_.scale() == Scale::kLog;
+    frame_.draw_notes(
+        {fmt::format("{} {} not shown: not finite{}.", left_out, left_out == 1 ? "point" : "points",
+                     log ? ", or not positive on a log axis" : "")});
+  }
+  return frame_.finish(chart_.title(), description(shown));
+}
+
+}  // namespace
+
+Drawing LineChart::draw(ChartWidth width) const {
+  return LineChartDrawing(*this, x_, y_, width).draw();
 }
 
 }  // namespace tessera

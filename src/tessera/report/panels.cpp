@@ -19,7 +19,8 @@ Drawing Panels::draw(ChartWidth width) const {
   for (const auto& panel : panels_)
     drawings.push_back(panel->draw(panels_.size() == 1 ? width : ChartWidth::kNarrow));
   const size_t in_row = frame.is_narrow() ? 1 : 2;
-  double top = 40;
+  frame.place_plot(0, 0, 0);
+  double top = frame.plot().top - 2;
   for (size_t first = 0; first < drawings.size(); first += in_row) {
     double left = 0, height = 0;
     for (size_t k = first; k < std::min(drawings.size(), first + in_row); ++k) {

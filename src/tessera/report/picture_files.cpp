@@ -11,6 +11,7 @@
 
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
+#include "tessera/base/file.h"
 
 namespace tessera {
 namespace {
@@ -59,7 +60,7 @@ void convert_picture(const std::filesystem::path& svg, PictureFormat format) {
     std::filesystem::remove(unfinished, ignored);
     throw SystemError(picture.native(), "write", EIO);
   }
-  std::filesystem::rename(unfinished, picture);
+  replace_file(picture, unfinished);
 }
 
 }  // namespace tessera
