@@ -30,8 +30,8 @@ struct ScoredToken {
 /// stay with the caller and must outlive it.
 class TokenDistribution {
  public:
-  /// Throws UsageError where a logit is NaN or +infinity, or where none is finite;
-  /// -infinity is a token that cannot come.
+  /// -infinity is a token that cannot come. Throws std::runtime_error where a logit is NaN or
+  /// +infinity; UsageError where none is finite.
   explicit TokenDistribution(std::span<const float> logits);
 
   /// Throws UsageError on a token outside the vocabulary.
@@ -110,7 +110,7 @@ struct SamplingOptions {
 /// generated. The draw is a pure function of logits, options, `sequence` and context, whatever else
 /// is generated beside it; the random number depends on seed, `sequence` and the length of the
 /// context alone. Its scores are the model's own. Throws UsageError on options that make no sense
-/// or leave no token, on logits that are NaN or infinite and on ids outside the vocabulary.
+/// or leave no token and on ids outside the vocabulary, and as TokenDistribution does.
 ScoredToken draw_token(std::span<const float> logits, std::span<const int64_t> context,
                        const SamplingOptions& options, uint64_t sequence, size_t prompt = 0);
 
