@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "tessera/base/error.h"
+#include "tests/memo/texts.h"
 
 namespace tessera::memo {
 namespace {
@@ -50,9 +51,7 @@ TEST(BoundWindows, TheLongestWindowDecides) {
 }
 
 TEST(BoundWindows, TheSmallestDimensionReachesTheError) {
-  RandomStream random(3);
-  Documents text(1);
-  for (int i = 0; i < 2000; ++i) text[0].push_back(static_cast<int32_t>(random.below(200)));
+  const Documents text = {test::random_tokens(3, 2000, 200)};
   const BoundWindowPredictor predictor(text, {4, 8, 16}, 200, 500, 1);
   const int64_t dimension = predictor.smallest_dimension(0.05, 32);
   EXPECT_EQ(dimension % 32, 0);

@@ -9,6 +9,7 @@
 #include "tessera/base/random.h"
 #include "tessera/memo/text_memory.h"
 #include "tessera/memo/text_reader.h"
+#include "tests/memo/texts.h"
 
 namespace tessera::memo {
 namespace {
@@ -18,10 +19,7 @@ using Tokens = std::vector<int32_t>;
 constexpr int32_t kSmallVocabulary = 200, kEndOfText = 199;
 
 Tokens random_tokens(size_t count, uint64_t seed) {
-  RandomStream random(seed);
-  Tokens tokens(count);
-  for (int32_t& token : tokens) token = static_cast<int32_t>(random.below(kEndOfText));
-  return tokens;
+  return test::random_tokens(seed, count, kEndOfText);
 }
 
 void memorize(TextMemory& memory, const Tokens& document) {
@@ -135,9 +133,7 @@ TEST(Recital, ReadsNoOtherContinuationWhileTheBestIsCertain) {
 // that only the shorter window knows.
 TEST(Recital, FollowsAShorterWindowWhereTheLongestMisleads) {
   constexpr int32_t kVocabulary = 4000;
-  RandomStream random(5);
-  Tokens text(4000);
-  for (int32_t& token : text) token = static_cast<int32_t>(random.below(kVocabulary - 1));
+  const Tokens text = test::random_tokens(5, 4000, kVocabulary - 1);
   TextMemory memory({.dimension = 448, .vocabulary = kVocabulary, .seed = 3});
   memorize(memory, text);
   const LikelihoodDecoder decoder(std::vector<double>(kVocabulary, 1.0), memory.noise(), 0.01);

@@ -4,22 +4,17 @@
 
 #include <cmath>
 
-#include "tessera/base/random.h"
 #include "tessera/memo/detail/window_hash.h"
 #include "tessera/memo/text_memory.h"
 #include "tessera/memo/text_reader.h"
+#include "tests/memo/texts.h"
 
 namespace tessera::memo {
 namespace {
 
 using Tokens = std::vector<int32_t>;
 
-Tokens random_tokens(uint64_t seed, size_t length, uint64_t vocabulary) {
-  RandomStream random(seed);
-  Tokens tokens(length);
-  for (auto& token : tokens) token = static_cast<int32_t>(random.below(vocabulary));
-  return tokens;
-}
+using test::random_tokens;
 
 TextMemoryConfig in_shards(int32_t shards, int64_t dimension = 128, int64_t vocabulary = 64) {
   return {.dimension = dimension,

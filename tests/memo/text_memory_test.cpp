@@ -10,29 +10,15 @@
 #include <vector>
 
 #include "tessera/base/error.h"
-#include "tessera/base/random.h"
 #include "tessera/memo/likelihood_decoder.h"
 #include "tessera/memo/text_reader.h"
+#include "tests/memo/texts.h"
 
 namespace tessera::memo {
 namespace {
 
-std::vector<int32_t> random_text(uint64_t seed, int64_t length, int64_t vocabulary) {
-  RandomStream random(seed);
-  std::vector<int32_t> text(static_cast<size_t>(length));
-  for (auto& token : text)
-    token = static_cast<int32_t>(random.below(static_cast<uint64_t>(vocabulary)));
-  return text;
-}
-
-/// The document in pieces of `size` tokens.
-TokenPieces pieces(std::span<const int32_t> text, size_t size = 1000) {
-  return [text, size]() mutable {
-    const auto piece = text.first(std::min(size, text.size()));
-    text = text.subspan(piece.size());
-    return piece;
-  };
-}
+using test::pieces_of;
+using test::random_tokens;
 
 std::vector<std::byte> bytes_of(const TextMemory& memory) {
   std::vector<std::byte> bytes;
@@ -75,9 +61,9 @@ INSTANTIATE_TEST_SUITE_P(Forms, TextMemoryTest,
 TEST_P(TextMemoryTest, CountsItsPairs) {
   const std::vector<int32_t> text = {1, 2, 3, 4, 5, 6, 7, 8, 9};
   TextMemory memory(config());
-  EXPECT_EQ(memory.memorize(pieces(text)), 13);
+  EXPECT_EQ(memory.memorize(pieces_of(text)), 13);
   EXPECT_EQ(memory.pairs(), 13);
-  EXPECT_EQ(memory.forget(pieces(text)), 13);
+  EXPECT_EQ(memory.forget(pieces_of(text)), 13);
   EXPECT_EQ(memory.pairs(), 0);
   EXPECT_EQ(bytes_of(memory), bytes_of(TextMemory(config())));
 }
@@ -85,7 +71,7 @@ TEST_P(TextMemoryTest, CountsItsPairs) {
 TEST_P(TextMemoryTest, DocumentsWithoutAWindowChangeNothing) {
   TextMemory memory(config());
   for (const std::vector<int32_t>& text : {std::vector<int32_t>{}, {1}, {1, 2}})
-    EXPECT_EQ(memory.memorize(pieces(text)), 0);
+    EXPECT_EQ(memory.memorize(pieces_of(text)), 0);
   EXPECT_EQ(bytes_of(memory), bytes_of(TextMemory(config())));
   EXPECT_EQ(memory.noise(), 0);
   TextReader reader(memory);
@@ -97,25 +83,25 @@ TEST_P(TextMemoryTest, DocumentsWithoutAWindowChangeNothing) {
 }
 
 TEST_P(TextMemoryTest, HoldsTheSameWhateverThePathToIt) {
-  const auto a = random_text(1, 90, 300), b = random_text(2, 2500, 300),
-             c = random_text(3, 40, 300);
+  const auto a = random_tokens(1, 90, 300), b = random_tokens(2, 2500, 300),
+             c = random_tokens(3, 40, 300);
   TextMemory straight(config()), winding(config()), part(config());
-  straight.memorize(pieces(a));
-  straight.memorize(pieces(c));
-  winding.memorize(pieces(b, 999));
-  winding.memorize(pieces(c, 1));
-  part.memorize(pieces(a, 7));
+  straight.memorize(pieces_of(a));
+  straight.memorize(pieces_of(c));
+  winding.memorize(pieces_of(b, 999));
+  winding.memorize(pieces_of(c, 1));
+  part.memorize(pieces_of(a, 7));
   winding.merge(part);
   EXPECT_NE(bytes_of(straight), bytes_of(winding));
-  winding.forget(pieces(b, 64));
+  winding.forget(pieces_of(b, 64));
   EXPECT_EQ(bytes_of(straight), bytes_of(winding));
   EXPECT_EQ(straight.pairs(), winding.pairs());
 }
 
 TEST_P(TextMemoryTest, RecallsWhatItStored) {
-  const auto text = random_text(4, 60, 300);
+  const auto text = random_tokens(4, 60, 300);
   TextMemory memory(config(512));
-  memory.memorize(pieces(text));
+  memory.memorize(pieces_of(text));
   TextReader reader(memory);
   for (size_t i = 0; i + 1 < text.size(); ++i) {
     reader.append(text[i]);
@@ -127,9 +113,9 @@ TEST_P(TextMemoryTest, RecallsWhatItStored) {
 }
 
 TEST_P(TextMemoryTest, ReadingManyContextsIsReadingEach) {
-  const auto text = random_text(5, 200, 300);
+  const auto text = random_tokens(5, 200, 300);
   TextMemory memory(config(192));  // no whole number of groups of the paper code's table
-  memory.memorize(pieces(text));
+  memory.memorize(pieces_of(text));
   TextReader reader(memory);
   std::vector<std::span<const int32_t>> contexts = {std::span(text).first(0)};
   std::vector<WindowScores> streamed = {reader.scores()};
@@ -148,9 +134,9 @@ TEST_P(TextMemoryTest, ReadingManyContextsIsReadingEach) {
 }
 
 TEST_P(TextMemoryTest, RecallingManyContextsIsDecidingEachByScore) {
-  const auto text = random_text(18, 300, 300);
+  const auto text = random_tokens(18, 300, 300);
   TextMemory memory(config());
-  memory.memorize(pieces(text));
+  memory.memorize(pieces_of(text));
   std::vector<std::span<const int32_t>> contexts;
   for (size_t i = 0; i < 100; ++i) contexts.push_back(std::span(text).first(i));
   const auto recalled = recall_contexts(memory, contexts);
@@ -179,30 +165,30 @@ TEST_P(TextMemoryTest, RecallingManyContextsIsDecidingEachByScore) {
 TEST_P(TextMemoryTest, WritesOnceADocumentAndAgainInTheNext) {
   std::vector<int32_t> text = {1, 2, 3, 1, 2, 3, 1, 2, 3};
   TextMemory memory(config(512));
-  const int64_t written = memory.memorize(pieces(text));
+  const int64_t written = memory.memorize(pieces_of(text));
   TextReader reader(memory);
   for (const int32_t token : {3, 1, 2}) reader.append(token);
   EXPECT_NEAR(reader.scores().window(0)[3], 1, 0.3);
-  EXPECT_EQ(memory.memorize(pieces(text)), written);
+  EXPECT_EQ(memory.memorize(pieces_of(text)), written);
   EXPECT_NEAR(reader.scores().window(0)[3], 2, 0.6);
 }
 
 // What a token writes depends on the tokens before it alone: a longer document adds pairs to those
 // of its beginning.
 TEST_P(TextMemoryTest, TheFutureOfADocumentLeavesItsPastAsItWas) {
-  auto text = random_text(6, 60, 20);
+  auto text = random_tokens(6, 60, 20);
   TextMemory whole(config()), other_end(config());
-  whole.memorize(pieces(text));
+  whole.memorize(pieces_of(text));
   auto changed = text;
   for (size_t i = 40; i < changed.size(); ++i) changed[i] = 299 - changed[i];
-  other_end.memorize(pieces(changed));
+  other_end.memorize(pieces_of(changed));
   // Taking away what only the tails wrote leaves the same beginning.
   TextMemory beginning(config());
-  beginning.memorize(pieces(std::span(text).first(40)));
+  beginning.memorize(pieces_of(std::span(text).first(40)));
   for (auto [memory, document] : {std::pair(&whole, &text), std::pair(&other_end, &changed)}) {
     TextMemory tail(config());
-    tail.memorize(pieces(*document));
-    tail.forget(pieces(std::span(text).first(40)));
+    tail.memorize(pieces_of(*document));
+    tail.forget(pieces_of(std::span(text).first(40)));
     EXPECT_EQ(tail.pairs(), memory->pairs() - beginning.pairs());
     tail.merge(beginning);
     EXPECT_EQ(bytes_of(tail), bytes_of(*memory));
@@ -211,17 +197,17 @@ TEST_P(TextMemoryTest, TheFutureOfADocumentLeavesItsPastAsItWas) {
 
 TEST_P(TextMemoryTest, RefusesAndStaysAsItWas) {
   TextMemory memory(config());
-  memory.memorize(pieces(random_text(8, 100, 300)));
+  memory.memorize(pieces_of(random_tokens(8, 100, 300)));
   const auto before = bytes_of(memory);
   for (const size_t bad : {0, 500, 2499})
     for (const int32_t token : {-1, 300}) {
-      auto text = random_text(9, 2500, 300);
+      auto text = random_tokens(9, 2500, 300);
       text[bad] = token;
-      EXPECT_THROW(memory.memorize(pieces(text)), UsageError);
-      EXPECT_THROW(memory.forget(pieces(text)), UsageError);
+      EXPECT_THROW(memory.memorize(pieces_of(text)), UsageError);
+      EXPECT_THROW(memory.forget(pieces_of(text)), UsageError);
     }
-  const auto text = random_text(9, 2500, 300);
-  auto document = pieces(text);
+  const auto text = random_tokens(9, 2500, 300);
+  auto document = pieces_of(text);
   int calls = 0;
   EXPECT_THROW(memory.memorize([&] {
     if (++calls == 3) throw std::runtime_error("read error");
@@ -241,7 +227,7 @@ TEST_P(TextMemoryTest, RefusesAndStaysAsItWas) {
 }
 
 TEST_P(TextMemoryTest, HoldsAndReadsTheSameOnAnyNumberOfThreads) {
-  const auto text = random_text(10, 1500, 300);
+  const auto text = random_tokens(10, 1500, 300);
   const std::vector<std::span<const int32_t>> contexts(20, std::span(text).first(100));
   const int threads = omp_get_max_threads();
   std::vector<std::byte> bytes;
@@ -249,7 +235,7 @@ TEST_P(TextMemoryTest, HoldsAndReadsTheSameOnAnyNumberOfThreads) {
   for (const int count : {1, 2, 3}) {
     omp_set_num_threads(count);
     TextMemory memory(config(256));
-    memory.memorize(pieces(text));
+    memory.memorize(pieces_of(text));
     const WindowScores last = read_contexts(memory, contexts).back();
     const auto read = last.window(2);
     if (count == 1) {
@@ -293,8 +279,6 @@ double predicted_recall(double noise, double spread, double vocabulary) {
   return total;
 }
 
-// k windows of T tokens are k T pairs. Their sum has signal k and noise sqrt(k) sqrt(k T) / d, so
-// that the noise against the signal, sqrt(T) / d, is the same for every k.
 /// Of a window that was stored with many tokens: these are not orthogonal to the others.
 TEST(TextMemory, TheNoiseOfAWindowIsKnownFromWhatItRetrieves) {
   constexpr int32_t kFollowers = 300, kTokens = 1000;
@@ -317,11 +301,13 @@ TEST(TextMemory, TheNoiseOfAWindowIsKnownFromWhatItRetrieves) {
   EXPECT_LT(memory.noise(), 0.2);
 }
 
+// k windows of T tokens are k T pairs. Their sum has signal k and noise sqrt(k) sqrt(k T) / d, so
+// that the noise against the signal, sqrt(T) / d, is the same for every k.
 TEST(TextMemory, RecallFollowsTheNoiseLaw) {
   const int64_t d = 512, V = 40000, T = 8000;
-  const auto text = random_text(11, T, V);
+  const auto text = random_tokens(11, T, V);
   TextMemory bound({.dimension = d, .heads = 4, .layers = 2, .vocabulary = V, .seed = 1});
-  bound.memorize(pieces(text));
+  bound.memorize(pieces_of(text));
   const double noise = std::sqrt(static_cast<double>(T)) / static_cast<double>(d);
   EXPECT_NEAR(bound.noise(), noise * std::sqrt(2.0), 0.01 * noise);
   EXPECT_NEAR(recall(bound, text), predicted_recall(noise, noise, V), 0.04);
@@ -332,7 +318,7 @@ TEST(TextMemory, RecallFollowsTheNoiseLaw) {
                     .layers = 1,
                     .vocabulary = V,
                     .seed = 1});
-  paper.memorize(pieces(text));
+  paper.memorize(pieces_of(text));
   // Five times as many tokens as windows: few windows share a part.
   const double overlap = (1 + 1.0 / 4) * (1 + static_cast<double>(d) / static_cast<double>(V));
   const double paper_noise = noise * std::sqrt(overlap);
@@ -343,8 +329,8 @@ TEST(TextMemory, RecallFollowsTheNoiseLaw) {
 
 TEST_P(TextMemoryTest, ScoresOfOtherTokensHaveTheStatedNoise) {
   TextMemory memory(config(512, 20000));
-  memory.memorize(pieces(random_text(12, 3000, 20000)));
-  const auto other = random_text(13, 200, 20000);
+  memory.memorize(pieces_of(random_tokens(12, 3000, 20000)));
+  const auto other = random_tokens(13, 200, 20000);
   std::vector<std::span<const int32_t>> contexts;
   for (size_t i = 0; i < 100; ++i) contexts.push_back(std::span(other).subspan(i, 8));
   double squares = 0, count = 0;
@@ -360,8 +346,8 @@ TEST_P(TextMemoryTest, ScoresOfOtherTokensHaveTheStatedNoise) {
 TEST_P(TextMemoryTest, AbstainsOnWhatWasNeverStoredAtTheStatedRate) {
   const int64_t V = 20000;
   TextMemory memory(config(512, V));
-  const auto stored = random_text(14, 1000, V), other = random_text(15, 1000, V);
-  memory.memorize(pieces(stored));
+  const auto stored = random_tokens(14, 1000, V), other = random_tokens(15, 1000, V);
+  memory.memorize(pieces_of(stored));
   const double error_rate = 0.05;
   const LikelihoodDecoder decoder(std::vector<double>(static_cast<size_t>(V), 1.0), memory.noise(),
                                   error_rate);
@@ -384,8 +370,8 @@ TEST_P(TextMemoryTest, AbstainsOnWhatWasNeverStoredAtTheStatedRate) {
 // A context whose end was stored, but not what came before it.
 TEST_P(TextMemoryTest, BacksOffToTheLongestWindowThatWasStored) {
   TextMemory memory(config(512));
-  const auto text = random_text(16, 100, 300), other = random_text(17, 4, 300);
-  memory.memorize(pieces(text));
+  const auto text = random_tokens(16, 100, 300), other = random_tokens(17, 4, 300);
+  memory.memorize(pieces_of(text));
   const LikelihoodDecoder decoder(std::vector<double>(300, 1.0), memory.noise(), 1e-3);
   TextReader reader(memory);
   for (const int32_t token : other) reader.append(token);
@@ -408,7 +394,7 @@ TEST(TextMemory, PaperCodeScoresSharedParts) {
                                 .vocabulary = 50,
                                 .seed = 3};
   TextMemory memory(config);
-  memory.memorize(pieces(std::vector<int32_t>{1, 2, 3, 4, 5}));
+  memory.memorize(pieces_of(std::vector<int32_t>{1, 2, 3, 4, 5}));
   for (size_t shared = 0; shared <= 4; ++shared) {
     std::vector<int32_t> context = {11, 12, 13, 14};
     for (size_t m = 0; m < shared; ++m) context[m] = static_cast<int32_t>(m) + 1;
@@ -423,7 +409,7 @@ TEST(TextMemory, BoundCodeTellsOrdersApartPaperCodeBlocks) {
   for (const auto code : {WindowCodeKind::kBound, WindowCodeKind::kPaper}) {
     TextMemory memory(
         {.code = code, .dimension = 2048, .heads = 2, .layers = 2, .vocabulary = 50, .seed = 3});
-    memory.memorize(pieces(std::vector<int32_t>{1, 2, 3, 4, 5}));
+    memory.memorize(pieces_of(std::vector<int32_t>{1, 2, 3, 4, 5}));
     const std::vector<int32_t> same = {1, 2, 3, 4}, within = {2, 1, 4, 3}, blocks = {3, 4, 1, 2};
     const auto scores =
         read_contexts(memory, std::vector<std::span<const int32_t>>{same, within, blocks});

@@ -5,24 +5,17 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tessera/base/random.h"
 #include "tessera/memo/bound_window_predictor.h"
 #include "tessera/memo/detail/window_error_predictor.h"
+#include "tests/memo/texts.h"
 
 namespace tessera::memo {
 namespace {
 
-std::vector<int32_t> random_text(int64_t tokens) {
-  RandomStream random(5);
-  std::vector<int32_t> text(static_cast<size_t>(tokens));
-  for (int32_t& token : text) token = static_cast<int32_t>(random.below(30));
-  return text;
-}
-
 const TextMemoryConfig kConfig{.heads = 2, .layers = 2, .vocabulary = 30};
 
 TEST(TextPlan, OfDocumentsFollowsTheCode) {
-  const auto text = random_text(600);
+  const auto text = test::random_tokens(5, 600, 30);
   const auto choose = [](const RecallPredictor& predictor) { return predictor.plan_for(0.2); };
   TextMemoryConfig config = kConfig;
   const SizePlan bound = plan_memory({text}, config, 1, choose);
@@ -38,7 +31,7 @@ TEST(TextPlan, OfDocumentsFollowsTheCode) {
 }
 
 TEST(TextPlan, DividesWhatIsLarge) {
-  const auto text = random_text(600);
+  const auto text = test::random_tokens(5, 600, 30);
   // Any text is said to need as many numbers as one matrix of 6000 dimensions has, and no dimension
   // below `least`.
   const auto planned = [&](int64_t least, WindowCodeKind code = WindowCodeKind::kBound) {

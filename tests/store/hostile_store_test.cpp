@@ -110,8 +110,7 @@ TEST_F(HostileStore, NumbersOutOfAllBounds) {
               HasSubstr("document 0 follows document 0"));
 }
 
-/// A page that two others lead to: what is read row by row would come again and again.
-// Questions find their places by the index, and then read the documents there.
+/// Questions find their places by the index, and then read the documents there.
 TEST_F(HostileStore, AnIndexOfOtherTextsThanTheDocuments) {
   const std::string question = document_text(1).substr(0, 120);
   ASSERT_GT(read_question(MemoStore(store()), question).tokens.size(), 0u);
@@ -129,6 +128,7 @@ TEST_F(HostileStore, AnIndexOfOtherTextsThanTheDocuments) {
   }
 }
 
+/// A page that two others lead to: what is read row by row would come again and again.
 TEST_F(HostileStore, PagesThatLeadRoundInCircles) {
   sql("WITH RECURSIVE n(i) AS (SELECT 3 UNION ALL SELECT i + 1 FROM n WHERE i < 40) "
       "INSERT INTO documents SELECT i, printf('%0900d', i), 0, 0, '' FROM n");

@@ -3,11 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -84,15 +82,6 @@ inline std::string text_of(const Recall& recall, const Tokenizer& tokenizer = by
   std::string text;
   for (const memo::NextToken& token : recall.tokens) text += tokenizer.token_bytes(token.token);
   return text;
-}
-
-/// Tokens in pieces of this size; they must outlive them.
-inline memo::TokenPieces pieces_of(std::span<const int32_t> tokens, size_t size) {
-  return [rest = tokens, size]() mutable {
-    const auto piece = rest.first(std::min(size, rest.size()));
-    rest = rest.subspan(piece.size());
-    return piece;
-  };
 }
 
 inline std::string content_of(const std::filesystem::path& file) {

@@ -2,10 +2,13 @@
 
 #include <rapidcheck/gtest.h>
 
+#include "tests/memo/texts.h"
 #include "tests/store/small_stores.h"
 
 namespace tessera::store {
 namespace {
+
+using test::pieces_of;
 
 using Tokens = std::vector<int32_t>;
 

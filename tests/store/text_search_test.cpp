@@ -2,10 +2,13 @@
 
 #include <rapidcheck/gtest.h>
 
+#include "tests/memo/texts.h"
 #include "tests/store/small_stores.h"
 
 namespace tessera::store {
 namespace {
+
+using test::pieces_of;
 
 std::vector<TextMatch> matches(const std::string& text, const std::string& document,
                                size_t piece_tokens = 1000, size_t most = SIZE_MAX,
