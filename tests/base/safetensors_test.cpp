@@ -99,7 +99,7 @@ TEST(Safetensors, RefusesEveryKindOfDamage) {
   EXPECT_THAT(refusal_of_file(image(entry(good), 1)), HasSubstr("truncated"));
   EXPECT_THAT(refusal_of_file(image(entry(good), 3)), HasSubstr("too long"));
   EXPECT_THAT(refusal_of_file(image("{", 0)), HasSubstr("not valid JSON"));
-  EXPECT_THAT(refusal_of_file(image("[]", 0)), HasSubstr("no JSON object"));
+  EXPECT_THAT(refusal_of_file(image("[]", 0)), HasSubstr("not a JSON object"));
   EXPECT_THAT(refusal_of_file(image(R"({"__metadata__":{"a":1}})", 0)),
               HasSubstr("table of strings"));
   EXPECT_THAT(refusal_of_file(image(entry("3"), 0)), HasSubstr("not described"));

@@ -190,8 +190,8 @@ struct Table {
 };
 
 /// Reads a configuration file's tables. where: prefix of the paths in messages; "" for none. Throws
-/// UsageError on a key that is no table, with the table or the table's key that was probably meant,
-/// and as from_json() does.
+/// UsageError on a key that is not a table, with the table or the table's key that was probably
+/// meant, and as from_json() does.
 void read_tables(const Json& json, const std::vector<Table>& tables, const std::string& where);
 
 /// A value as a message shows it: in its first characters, and in plain ASCII where it is foreign.

@@ -153,7 +153,7 @@ Json read_toml(const std::filesystem::path& path) {
 }
 
 std::string to_toml(const Json& json) {
-  check_argument(json.is_object(), "to_toml: {} is no table", json.dump());
+  check_argument(json.is_object(), "to_toml: {} is not a table", json.dump());
   std::string text;
   append_table(json, "", text);
   return text;

@@ -123,14 +123,14 @@ void File::parse_header() {
   std::memcpy(&header_bytes, bytes.data(), sizeof header_bytes);
   if (header_bytes > kLongestHeader || header_bytes > bytes.size() - sizeof header_bytes)
     throw DataError(path_,
-                    "announces a header of {} bytes in a file of {}; it is truncated or no "
+                    "announces a header of {} bytes in a file of {}; it is truncated or not a "
                     "safetensors file",
                     header_bytes, bytes.size());
   const auto data = bytes.subspan(sizeof header_bytes + header_bytes);
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()) + sizeof header_bytes,
                               header_bytes);
   const json header = config::parse_sorted_json(text, path_ + ": header");
-  if (!header.is_object()) throw DataError(path_, "its header is no JSON object");
+  if (!header.is_object()) throw DataError(path_, "its header is not a JSON object");
 
   std::vector<std::pair<uint64_t, uint64_t>> ranges;
   for (const auto& [name, item] : header.items()) {

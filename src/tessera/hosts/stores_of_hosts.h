@@ -28,7 +28,7 @@ class NoHostAnswers : public std::runtime_error {
 };
 
 struct HostOptions {
-  double seconds = 10;   ///< most that a host may take for one request
+  double seconds = 10;   ///< time limit of one request to a host
   std::string key = {};  ///< that is sent to the hosts; "" for none
 };
 

@@ -10,7 +10,6 @@
 #include "tessera/base/random.h"
 #include "tessera/base/statistics.h"
 #include "tessera/plan/detail/drawn_error.h"
-#include "tessera/plan/detail/stored_mass.h"
 #include "tessera/plan/parallel.h"
 #include "tessera/plan/population_error.h"
 

@@ -24,8 +24,8 @@ std::string power_of_ten(int exponent);
 /// tab and line ends become U+FFFD.
 std::string escape_markup(std::string_view text);
 
-/// `text` with whatever is no valid UTF-8, whatever XML does not allow, and every control character
-/// other than tab and line ends, replaced by U+FFFD, each byte by one.
+/// `text` with whatever is not valid UTF-8, whatever XML does not allow, and every control
+/// character other than tab and line ends, replaced by U+FFFD, each byte by one.
 std::string printable_text(std::string_view text);
 
 /// Of text in pictures, pixels.

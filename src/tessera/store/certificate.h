@@ -117,7 +117,7 @@ struct CertificateCheck {
 };
 
 /// Holds a certificate against a store. public_key: whose signature it must have, a PEM file;
-/// empty: anybody's. Throws DataError where the file is no certificate.
+/// empty: anybody's. Throws DataError where the file is not a certificate.
 CertificateCheck check_certificate(const MemoStore& store, const std::filesystem::path& certificate,
                                    const std::filesystem::path& public_key = {});
 

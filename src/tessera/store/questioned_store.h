@@ -14,7 +14,7 @@ namespace tessera::store {
 /// A text that somebody typed, as a store's memory is asked with it.
 struct Question {
   std::vector<int32_t> tokens;
-  /// The end of the text that is no whole token: what is recalled begins with it.
+  /// The end of the text that is not a whole token: what is recalled begins with it.
   std::string rest;
   std::string text;         ///< as the document has it; what it does not have is as typed
   int64_t differences = 0;  ///< words typed that are wrong, missing or too many

@@ -38,7 +38,7 @@ struct HostAnswer {
 /// time.
 class HttpClient {
  public:
-  /// address: a checked one. seconds: most that one request may take. key: sent as "Authorization:
+  /// address: a checked one. seconds: time limit of one request. key: sent as "Authorization:
   /// Bearer KEY"; "" for none.
   HttpClient(std::string address, double seconds, const std::string& key);
   ~HttpClient();
