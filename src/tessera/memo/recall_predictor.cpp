@@ -1,6 +1,7 @@
 #include "tessera/memo/recall_predictor.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "tessera/base/error.h"
 #include "tessera/memo/bound_window_predictor.h"
@@ -22,12 +23,12 @@ int64_t RecallPredictor::smallest_dimension(double error_allowed, int64_t step) 
     const Spread predicted = error(std::max<int64_t>(2, steps * step));
     return predicted.mean + predicted.standard_error() <= error_allowed;
   };
-  int64_t high = 1;
+  const int64_t widest = kWidest / step;
+  int64_t low = 0, high = 1;
   while (!reached(high)) {
-    high *= 2;
-    if (high * step > kWidest) return 0;
+    if (high >= widest) return 0;
+    low = std::exchange(high, std::min(2 * high, widest));
   }
-  int64_t low = high / 2;
   while (high - low > 1) {
     const int64_t middle = low + (high - low) / 2;
     (reached(middle) ? high : low) = middle;

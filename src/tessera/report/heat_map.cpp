@@ -25,6 +25,19 @@ double colour_share(const AxisMap& colours, double value) {
   return std::clamp(colours.pixel(value), 0.0, 1.0);  // the axis' pixels are [0, 1]
 }
 
+/// Spans exactly the values that it can show, without the margins of other axes.
+AxisMap colour_axis(Axis axis, std::vector<double> values) {
+  const AxisMap without_bounds({.label = "", .scale = axis.scale}, {});
+  std::erase_if(values, [&](double value) { return !without_bounds.can_show(value); });
+  if (values.empty()) return AxisMap(axis, values);
+  const auto [least, most] = std::ranges::minmax(values);
+  if (least < most) {
+    axis.low = axis.low.value_or(least);
+    axis.high = axis.high.value_or(most);
+  }
+  return AxisMap(axis, values);
+}
+
 std::string hex(const std::array<int, 3>& colour) {
   return fmt::format("#{:02x}{:02x}{:02x}", colour[0], colour[1], colour[2]);
 }
@@ -178,20 +191,7 @@ Drawing HeatMap::draw(ChartWidth width) const {
   SvgWriter svg;
   ChartFrame frame(svg, width);
   const Blocks drawn = blocks();
-  // The colours span exactly the values, without an axis' margins.
-  Axis axis = colours_;
-  std::vector<double> shown;
-  for (const double value : drawn.means) {
-    if (AxisMap({.label = "", .scale = axis.scale}, {}).can_show(value)) shown.push_back(value);
-  }
-  if (!shown.empty()) {
-    const auto [least, most] = std::minmax_element(shown.begin(), shown.end());
-    if (*least < *most) {
-      axis.low = axis.low.value_or(*least);
-      axis.high = axis.high.value_or(*most);
-    }
-  }
-  AxisMap colours(axis, shown);
+  const AxisMap colours = colour_axis(colours_, drawn.means);
   const Ticks ticks = colours.ticks(5);
   const std::string key_label = colours.label(ticks);
   frame.draw_head(title(), {},
@@ -207,7 +207,8 @@ Drawing HeatMap::draw(ChartWidth width) const {
       std::clamp(cell * static_cast<double>(drawn.rows), 60.0, frame.is_narrow() ? 300.0 : 460.0);
   frame.place_plot(left, right, height);
   const Box& plot = frame.plot();
-  if (shown.empty()) frame.draw_empty_note();
+  if (!std::ranges::any_of(drawn.means, [&](double value) { return colours.can_show(value); }))
+    frame.draw_empty_note();
   if (!values_.empty()) {
     draw_cells(svg, plot, colours, drawn);
     draw_row_names(svg, plot);
