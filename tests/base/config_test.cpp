@@ -245,6 +245,10 @@ TEST(Toml, RefusesWhatItCannotSay) {
   EXPECT_THROW(to_toml(Json::array()), UsageError);
   EXPECT_THROW(to_toml(parse(R"({"a":null})")), UsageError);
   EXPECT_THROW(to_toml(Json{{"seed", UINT64_MAX}}), UsageError);
+  EXPECT_THAT(message_of<UsageError>([] {
+                to_toml(Json{{"path", "caf\xe9"}});
+              }),
+              HasSubstr("'caf\\xe9' is not UTF-8, which TOML needs"));
 }
 
 RC_GTEST_PROP(Toml, WritesWhatItReads, (int64_t whole, double real, std::string text, bool flag)) {

@@ -200,7 +200,7 @@ std::string shown(const Json& json);
 /// A TOML file as JSON. Throws SystemError, or UsageError with line and column.
 Json read_toml(const std::filesystem::path& path);
 /// A JSON object of objects, arrays and scalars as TOML text. Throws UsageError on what
-/// TOML cannot say: null, whole numbers beyond 2^63 - 1.
+/// TOML cannot say: null, whole numbers beyond 2^63 - 1, texts that are not UTF-8.
 std::string to_toml(const Json& json);
 /// A JSON file that came from outside. Throws DataError with the byte of the fault, also when it is
 /// nested deeper than 100 levels.

@@ -10,6 +10,7 @@
 #include "tessera/base/config.h"
 #include "tessera/base/file.h"
 #include "tessera/base/suggestion.h"
+#include "tessera/base/utf8.h"
 
 namespace tessera::config {
 namespace {
@@ -35,6 +36,8 @@ Json from_toml(const toml::node& node) {
 }
 
 std::string toml_string(const std::string& text) {
+  check_argument(utf8::valid_prefix(text) == text.size(), "'{}' is not UTF-8, which TOML needs",
+                 utf8::printable_line(text));
   std::string quoted = Json(text).dump();  // JSON's escapes are TOML's, but for DEL
   for (size_t at = 0; (at = quoted.find('\x7f', at)) != std::string::npos;)
     quoted.replace(at, 1, "\\u007F");
