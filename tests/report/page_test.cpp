@@ -65,11 +65,9 @@ TEST(Page, HoldsEveryNumberOfItsCharts) {
     const std::string html = page.html();
     EXPECT_EQ(markup_fault(html), "");
     EXPECT_THAT(html, HasSubstr("caption &amp; more"));
-    for (const ChartPoint& point : series.points) {
-      for (const double number : {point.x, point.y, point.spread}) {
+    for (const ChartPoint& point : series.points)
+      for (const double number : {point.x, point.y, point.spread})
         ASSERT_NE(html.find(exact_text(number)), std::string::npos) << number;
-      }
-    }
   }
 }
 

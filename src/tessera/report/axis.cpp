@@ -55,16 +55,14 @@ Ticks linear_ticks(double low, double high, int target) {
   const double step = nice_step((high - low) / std::max(target, 1));
   Ticks result;
   const double largest = std::max(std::abs(low), std::abs(high));
-  if (largest >= 1e6 || step < 1e-4) {
+  if (largest >= 1e6 || step < 1e-4)
     result.exponent = static_cast<int>(std::floor(std::log10(largest)));
-  }
   const double unit = std::pow(10.0, result.exponent);
   const int decimals = std::min(decimals_of(step / unit), 15);
   const double first = std::ceil(low / step - 1e-9);
   const double last = std::floor(high / step + 1e-9);
-  for (double i = first; i <= last && result.ticks.size() < 100; ++i) {
+  for (double i = first; i <= last && result.ticks.size() < 100; ++i)
     result.ticks.push_back({i * step, tick_text(fixed_text(i * step / unit, decimals))});
-  }
   return result;
 }
 

@@ -115,9 +115,8 @@ HeatMap::Blocks HeatMap::blocks() const {
     sums[row * result.columns + column] += values_[i];
     counts[row * result.columns + column] += 1;
   }
-  for (std::size_t i = 0; i < sums.size(); ++i) {
+  for (std::size_t i = 0; i < sums.size(); ++i)
     result.means.push_back(counts[i] > 0 ? sums[i] / counts[i] : std::nan(""));
-  }
   return result;
 }
 
@@ -235,9 +234,8 @@ Table HeatMap::numbers() const {
   Table table("", header);
   for (std::size_t row = 0; row < rows_.size(); ++row) {
     std::vector<Cell> cells = {rows_[row]};
-    for (std::size_t column = 0; column < columns_.size(); ++column) {
+    for (std::size_t column = 0; column < columns_.size(); ++column)
       cells.push_back(values_[row * columns_.size() + column]);
-    }
     table.add_row(std::move(cells));
   }
   return table;

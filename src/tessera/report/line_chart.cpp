@@ -224,9 +224,8 @@ std::vector<LegendEntry> LineChartDrawing::legend() const {
 double LineChartDrawing::end_name_room() const {
   double room = 8;
   if (!names_at_lines_) return room;
-  for (const Series& series : chart_.series()) {
+  for (const Series& series : chart_.series())
     room = std::max(room, 26 + text_width(legend_name(series), 12));
-  }
   return std::min(room, 220.0);
 }
 
@@ -349,9 +348,8 @@ void LineChartDrawing::draw_series(std::size_t index) {
                     : part.size() > kVisibleMarkers           ? colour + " line dense"
                                                               : colour + " line");
   }
-  if (series.style != SeriesStyle::kReference) {
+  if (series.style != SeriesStyle::kReference)
     draw_markers(series, parts, colour, std::max(colours_[index], 0));
-  }
   if (parts.empty() || is_named_by_ours(index)) return;
   end_names_.push_back(
       {legend_name(series),
@@ -379,9 +377,8 @@ void LineChartDrawing::draw_end_names() {
   }
   for (const EndName& name : names) {
     const double x = plot.right + 8;
-    if (x - name.end.x > 14 || std::abs(name.y - name.end.y) > 3) {
+    if (x - name.end.x > 14 || std::abs(name.y - name.end.y) > 3)
       svg_.path(path_point('M', name.end.x + 6, name.end.y) + path_point('L', x, name.y), "leader");
-    }
     svg_.path(path_point('M', x, name.y) + path_point('L', x + 12, name.y), name.line_classes);
     svg_.text(x + 18, name.y + 4, shorten_text(name.name, 194, 12), "ink");
   }
@@ -389,9 +386,8 @@ void LineChartDrawing::draw_end_names() {
 
 std::string LineChartDrawing::description(std::size_t shown) const {
   std::string text = fmt::format("Line chart of {} points", shown);
-  if (!x_axis_.label.empty() && !y_axis_.label.empty()) {
+  if (!x_axis_.label.empty() && !y_axis_.label.empty())
     text += fmt::format(", {} against {}", y_axis_.label, x_axis_.label);
-  }
   text += ".";
   for (const Series& series : chart_.series()) {
     if (series.points.empty() || series.style == SeriesStyle::kReference) continue;

@@ -21,9 +21,8 @@ Cell optional_cell(double value) {
 void flatten(const Json& json, const std::string& path,
              std::vector<std::pair<std::string, std::string>>& facts) {
   if (json.is_object()) {
-    for (const auto& [name, value] : json.items()) {
+    for (const auto& [name, value] : json.items())
       flatten(value, path.empty() ? name : path + "." + name, facts);
-    }
   } else {
     facts.emplace_back(path, json.is_string() ? json.get<std::string>() : json.dump());
   }
@@ -185,12 +184,10 @@ std::vector<std::string> StudyResults::chart_names() const {
 void StudyResults::write(const std::filesystem::path& folder, const Json& config,
                          const Json& manifest) const {
   write_file(folder / "results.csv", point_table().csv());
-  for (const NamedTable& named : tables_) {
+  for (const NamedTable& named : tables_)
     write_file(folder / (named.name + ".csv"), named.table.csv());
-  }
-  for (const NamedChart& named : charts_) {
+  for (const NamedChart& named : charts_)
     write_file(folder / (named.name + ".svg"), named.chart->svg());
-  }
   write_file(folder / "config.toml", config::to_toml(config));
   write_file(folder / "manifest.json", manifest.dump(2) + "\n");
   write_file(folder / "report.html", html(config, manifest));

@@ -90,9 +90,8 @@ std::string Table::text() const {
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     to_the_right.push_back(is_number_column(c));
     widths.push_back(utf8::code_points(one_line(columns_[c])));
-    for (const auto& row : rows_) {
+    for (const auto& row : rows_)
       widths[c] = std::max(widths[c], utf8::code_points(one_line(row[c].shown())));
-    }
   }
   const auto add_line = [&](auto cell_text) {
     std::string line;
@@ -105,18 +104,15 @@ std::string Table::text() const {
   };
   add_line([&](std::size_t c) { return one_line(columns_[c]); });
   add_line([&](std::size_t c) { return std::string(widths[c], '-'); });
-  for (const auto& row : rows_) {
-    add_line([&](std::size_t c) { return one_line(row[c].shown()); });
-  }
+  for (const auto& row : rows_) add_line([&](std::size_t c) { return one_line(row[c].shown()); });
   return text;
 }
 
 std::string csv_field(std::string_view text) {
   std::string field(text);
   if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
-  for (std::size_t at = 0; (at = field.find('"', at)) != std::string::npos; at += 2) {
+  for (std::size_t at = 0; (at = field.find('"', at)) != std::string::npos; at += 2)
     field.insert(at, 1, '"');
-  }
   return '"' + field + '"';
 }
 

@@ -189,9 +189,8 @@ void Page::command(std::string_view line) {
 
 void Page::facts(const std::vector<std::pair<std::string, std::string>>& facts) {
   body_ += "<dl>\n";
-  for (const auto& [name, value] : facts) {
+  for (const auto& [name, value] : facts)
     body_ += "<dt>" + escape_markup(name) + "</dt><dd>" + escape_markup(value) + "</dd>\n";
-  }
   body_ += "</dl>\n";
 }
 
@@ -213,12 +212,10 @@ void Page::chart(const Chart& chart, std::string_view caption) {
 
 std::string Page::html() const {
   std::string contents;
-  for (std::size_t i = 0; i < headings_.size() && headings_.size() >= 3; ++i) {
+  for (std::size_t i = 0; i < headings_.size() && headings_.size() >= 3; ++i)
     contents += fmt::format("<li><a href=\"#section-{}\">{}</a></li>\n", i + 1, headings_[i]);
-  }
-  if (!contents.empty()) {
+  if (!contents.empty())
     contents = "<nav aria-label=\"Sections\"><ul>\n" + contents + "</ul></nav>\n";
-  }
   std::string subtitle;
   if (!subtitle_.empty()) subtitle = "<p class=\"subtitle\">" + escape_markup(subtitle_) + "</p>\n";
   return fmt::format(
