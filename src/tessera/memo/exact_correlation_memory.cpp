@@ -228,7 +228,7 @@ void ExactCorrelationMemory::settle() {
 }
 
 int64_t ExactCorrelationMemory::largest_entry() const {
-  return with_numbers([&](auto numbers) { return largest_magnitude(numbers.data(), size()); });
+  return with_numbers([&](auto numbers) { return largest_magnitude(numbers); });
 }
 
 int64_t ExactCorrelationMemory::entry(int64_t row, int64_t column) const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tessera/memo/cpu/correlation.h"
+#include "tessera/memo/detail/packed_numbers.h"
 #include "tessera/simd/threads.h"
 
 namespace tessera::memo {
@@ -93,7 +94,7 @@ constexpr int64_t kPlaneRows = 256;  // of the entries, split into planes at onc
 
 template <typename Entry>
 int planes_for(const Entry* entries, int64_t count) {
-  const int64_t largest = largest_magnitude(entries, count);
+  const int64_t largest = largest_magnitude(std::span(entries, static_cast<size_t>(count)));
   int planes = 1;
   for (int64_t reach = 63; reach < largest; reach = 128 * reach + 63) ++planes;
   return planes;
@@ -168,18 +169,6 @@ void read_outer_products(std::span<const int8_t> queries, const Entry* entries, 
     cpu::correlation_read(loop);
 }
 
-template <typename Entry>
-int64_t largest_magnitude(const Entry* entries, int64_t count) {
-  int64_t largest = 0;
-#pragma omp parallel for schedule(static) reduction(max : largest) if (count >= kWorthThreads)
-  for (int64_t i = 0; i < count; ++i)
-    largest = std::max<int64_t>(largest, std::abs(static_cast<int64_t>(entries[i])));
-  return largest;
-}
-
-template int64_t largest_magnitude(const int16_t*, int64_t);
-template int64_t largest_magnitude(const int32_t*, int64_t);
-template int64_t largest_magnitude(const int64_t*, int64_t);
 template void read_outer_products(std::span<const int8_t>, const int16_t*, int64_t, int64_t,
                                   float*);
 template void read_outer_products(std::span<const int8_t>, const int32_t*, int64_t, int64_t,

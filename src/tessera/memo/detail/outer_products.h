@@ -33,8 +33,4 @@ template <typename Entry>
 void read_outer_products(std::span<const int8_t> queries, const Entry* entries, int64_t K,
                          int64_t D, float* values);
 
-/// The largest magnitude of some entries, of 16, 32 or 64 bits each.
-template <typename Entry>
-int64_t largest_magnitude(const Entry* entries, int64_t count);
-
 }  // namespace tessera::memo

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <cstring>
 
 #include "tessera/simd/threads.h"
@@ -19,6 +20,17 @@ int Packing::width() const {
 
 int64_t Packing::words(int64_t count) const {
   return width() == 0 ? 0 : (count * width() + 63) / 64 + 1;
+}
+
+template <typename Number>
+int64_t largest_magnitude(std::span<const Number> numbers) {
+  const auto count = std::ssize(numbers);
+  int64_t largest = 0;
+#pragma omp parallel for schedule(static) reduction(max : largest) if (count >= simd::kWorthThreads)
+  for (int64_t i = 0; i < count; ++i)
+    largest =
+        std::max<int64_t>(largest, std::abs(static_cast<int64_t>(numbers[static_cast<size_t>(i)])));
+  return largest;
 }
 
 template <typename Number>
@@ -74,12 +86,15 @@ void unpack_numbers(std::span<const uint64_t> words, const Packing& packing,
   }
 }
 
+template int64_t largest_magnitude(std::span<const int16_t>);
 template Packing packing_of(std::span<const int16_t>);
 template std::vector<uint64_t> packed_numbers(std::span<const int16_t>, const Packing&);
 template void unpack_numbers(std::span<const uint64_t>, const Packing&, std::span<int16_t>);
+template int64_t largest_magnitude(std::span<const int32_t>);
 template Packing packing_of(std::span<const int32_t>);
 template std::vector<uint64_t> packed_numbers(std::span<const int32_t>, const Packing&);
 template void unpack_numbers(std::span<const uint64_t>, const Packing&, std::span<int32_t>);
+template int64_t largest_magnitude(std::span<const int64_t>);
 template Packing packing_of(std::span<const int64_t>);
 template std::vector<uint64_t> packed_numbers(std::span<const int64_t>, const Packing&);
 template void unpack_numbers(std::span<const uint64_t>, const Packing&, std::span<int64_t>);

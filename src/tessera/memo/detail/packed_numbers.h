@@ -8,7 +8,11 @@
 
 namespace tessera::memo {
 
-/// How these numbers are packed; numbers of 16, 32 or 64 bits.
+/// The largest magnitude of numbers of 16, 32 or 64 bits; 0 of none.
+template <typename Number>
+int64_t largest_magnitude(std::span<const Number> numbers);
+
+/// How these numbers are packed.
 template <typename Number>
 Packing packing_of(std::span<const Number> numbers);
 template <typename Number>
