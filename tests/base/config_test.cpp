@@ -325,11 +325,12 @@ TEST(SetFromText, ReadsTheValueAsTomlAndElseAsText) {
   set_from_text(json, "train.quoted=\"x=y\"");
   set_from_text(json, "train.empty=");
   set_from_text(json, "train.day=2026-03-01");
+  set_from_text(json, "train.lines=1\nsecond = 2");
   set_from_text(json, "flag=true");
-  EXPECT_EQ(
-      json.dump(),
-      R"({"model":{"heads":8,"rate":0.001,"sizes":[1,2]},)"
-      R"("train":{"name":"plain words","quoted":"x=y","empty":"","day":"2026-03-01"},"flag":true})");
+  EXPECT_EQ(json.dump(),
+            R"({"model":{"heads":8,"rate":0.001,"sizes":[1,2]},)"
+            R"("train":{"name":"plain words","quoted":"x=y","empty":"","day":"2026-03-01",)"
+            R"("lines":"1\nsecond = 2"},"flag":true})");
 }
 
 TEST(SetFromText, RefusesWhatSetsNothing) {

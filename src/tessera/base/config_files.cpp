@@ -180,13 +180,12 @@ void set_from_text(Json& json, const std::string& assignment) {
     throw UsageError("'{}' sets nothing; write key=value, for example train.steps=1000",
                      assignment);
   const std::string value = assignment.substr(equals + 1);
-  Json parsed;
+  Json parsed = value;
   try {
-    parsed = from_toml(toml::parse("value = " + value))["value"];
+    const Json table = from_toml(toml::parse("value = " + value));
+    if (table.size() == 1) parsed = table["value"];  // it may have lines of its own
   } catch (const toml::parse_error&) {
-    parsed = value;
   } catch (const UsageError&) {  // a date
-    parsed = value;
   }
   Json result = json;
   Json* place = &result;

@@ -232,7 +232,7 @@ std::vector<int64_t> Ledger::noted_changes() const {
 }
 
 std::string Ledger::indexed_text(const StoredDocument& document) const {
-  return store::indexed_text(*database_, document.number);
+  return format_ < 3 ? "" : store::indexed_text(*database_, document.number);
 }
 
 void Ledger::check_index(const StoredDocument& document) const {

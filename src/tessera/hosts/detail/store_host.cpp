@@ -134,6 +134,14 @@ store::TokenSources token_sources_of(const json& value, size_t most) {
   return sources;
 }
 
+HostRequest json_request(const std::string& path, const json& asked) {
+  return {.method = "POST",
+          .path = path,
+          .content_type = "application/json",
+          .body = asked.dump(),
+          .most_bytes = kMostTextBytes};
+}
+
 /// What an answer that is an error says.
 std::string message_of(const HostAnswer& answer) {
   try {
@@ -243,12 +251,8 @@ store::Readings StoreHost::readings(const PartState& state, std::string_view typ
   utf8::CharacterCutter().append(typed, [&](std::string_view bytes, std::optional<char32_t> code) {
     prompt += code ? bytes : " ";
   });
-  const json asked = {{"prompt", prompt}};
-  const json answer = parse_answer(ask_of_state(state, {.method = "POST",
-                                                        .path = "/readings",
-                                                        .content_type = "application/json",
-                                                        .body = asked.dump(),
-                                                        .most_bytes = kMostTextBytes}));
+  const json answer =
+      parse_answer(ask_of_state(state, json_request("/readings", {{"prompt", prompt}})));
   const AnswerFields fields(answer);
   store::Readings readings;
   readings.differences = fields.whole("differences", 0, INT64_MAX);
@@ -266,11 +270,7 @@ std::vector<store::TokenSources> StoreHost::sources(const PartState& state,
                                                     size_t most) {
   const json asked = {
       {"tokens", std::vector<int32_t>(text.begin(), text.end())}, {"first", first}, {"most", most}};
-  const json answer = parse_answer(ask_of_state(state, {.method = "POST",
-                                                        .path = "/sources",
-                                                        .content_type = "application/json",
-                                                        .body = asked.dump(),
-                                                        .most_bytes = kMostTextBytes}));
+  const json answer = parse_answer(ask_of_state(state, json_request("/sources", asked)));
   const size_t expected = text.size() - first;
   std::vector<store::TokenSources> sources;
   for (const json& value : AnswerFields(answer).list("sources", expected))
