@@ -65,7 +65,8 @@ class StoreFolder {
   /// makes a store of it.
   static StoreFolder create(const std::filesystem::path& path, const StoreConfig& config,
                             const Tokenizer& tokenizer);
-  /// Makes a store without documents of an empty folder.
+  /// Makes a store without documents of an empty folder, and closes it, so that SQLite removes its
+  /// own files.
   static void create_empty(const std::filesystem::path& path, const StoreConfig& config,
                            const Tokenizer& tokenizer);
 
