@@ -20,13 +20,29 @@ namespace {
 
 using config::Json;
 
-/// Numbers that are not finite have no form in JSON: null is NaN.
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// A line of parts.jsonl. JSON has no numbers that are not finite: NaN is null, the infinite ones
+/// are texts.
+std::string part_line(const std::string& name, const std::vector<double>& numbers) {
+  Json array = Json::array();
+  for (const double number : numbers)
+    array.push_back(std::isinf(number) ? Json(number > 0 ? "inf" : "-inf") : Json(number));
+  return Json{{"part", name}, {"numbers", array}}.dump() + "\n";
+}
+
 std::vector<double> numbers_of(const Json& array) {
   std::vector<double> numbers;
   for (const Json& number : array)
-    numbers.push_back(number.is_null() ? std::numeric_limits<double>::quiet_NaN()
-                                       : number.get<double>());
+    numbers.push_back(number.is_null()   ? std::numeric_limits<double>::quiet_NaN()
+                      : number == "inf"  ? kInfinity
+                      : number == "-inf" ? -kInfinity
+                                         : number.get<double>());
   return numbers;
+}
+
+std::string revision_line(const std::string& revision) {
+  return Json{{"revision", revision}}.dump() + "\n";
 }
 
 }  // namespace
@@ -55,9 +71,8 @@ void KeptParts::read() {
   }
   // What follows a line that was cut off must not be appended to it.
   if (!own_revision || text.size() != text.rfind('\n') + 1) {
-    std::string whole = Json{{"revision", revision_}}.dump() + "\n";
-    for (const auto& [name, numbers] : parts_)
-      whole += Json{{"part", name}, {"numbers", numbers}}.dump() + "\n";
+    std::string whole = revision_line(revision_);
+    for (const auto& [name, numbers] : parts_) whole += part_line(name, numbers);
     write_file(file_, whole);
   }
 }
@@ -70,9 +85,9 @@ const std::vector<double>* KeptParts::find(const std::string& name) {
 
 void KeptParts::keep(const std::string& name, std::vector<double> numbers) {
   if (!is_read_) read();
-  if (!is_there(file_)) write_file(file_, Json{{"revision", revision_}}.dump() + "\n");
+  if (!is_there(file_)) write_file(file_, revision_line(revision_));
   std::ofstream file(file_, std::ios::app);
-  file << Json{{"part", name}, {"numbers", numbers}}.dump() << '\n' << std::flush;
+  file << part_line(name, numbers) << std::flush;
   if (!file) throw SystemError(file_.native(), "write", errno);
   parts_[name] = std::move(numbers);
 }

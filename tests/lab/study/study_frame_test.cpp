@@ -157,10 +157,12 @@ struct Interruptible {
             const auto numbers = context.part(name, [&] {
               computed.push_back(name);
               if (name == "b" && std::exchange(interrupt, false)) std::raise(SIGINT);
-              return std::vector<double>{1.0 / 3, NAN};
+              return std::vector<double>{1.0 / 3, NAN, INFINITY, -INFINITY};
             });
             context.results().add_point({.series = name, .x = 0, .y = numbers.at(0)});
             EXPECT_TRUE(std::isnan(numbers.at(1)));
+            EXPECT_EQ(numbers.at(2), INFINITY);
+            EXPECT_EQ(numbers.at(3), -INFINITY);
           }
         }};
   }
