@@ -1,5 +1,8 @@
 #include "lab/study/study.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <fstream>
@@ -7,7 +10,6 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "lab/study/study_settings.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/base/interrupt.h"
@@ -94,22 +96,125 @@ void KeptParts::keep(const std::string& name, std::vector<double> numbers) {
 
 namespace {
 
+/// A setting, its path joined by dots, and its value as text.
+struct SettingValue {
+  std::string path, value;
+};
+
+void flatten(const Json& settings, const std::string& path, std::vector<SettingValue>& flat) {
+  for (const auto& [name, value] : settings.items()) {
+    const std::string own = path.empty() ? name : path + "." + name;
+    if (value.is_object())
+      flatten(value, own, flat);
+    else
+      flat.push_back({own, value.dump()});
+  }
+}
+
+/// Null where there is no such setting.
+const SettingValue* find(const std::vector<SettingValue>& flat, const std::string& path) {
+  const auto place = std::find_if(flat.begin(), flat.end(),
+                                  [&](const SettingValue& one) { return one.path == path; });
+  return place == flat.end() ? nullptr : &*place;
+}
+
+bool is_bound(const std::string& path, const std::vector<std::string_view>& bound) {
+  return path != "runs" && std::any_of(bound.begin(), bound.end(), [&](std::string_view name) {
+           return name.empty() || path == name || path.starts_with(std::string(name) + ".");
+         });
+}
+
+/// What the settings mean, in the order of flattened().
+void collect_help(const std::vector<config::Field>& fields, std::vector<std::string_view>& help) {
+  for (const config::Field& field : fields) {
+    if (const auto* inner = std::get_if<std::vector<config::Field>>(&field.value))
+      collect_help(*inner, help);
+    else
+      help.push_back(field.help);
+  }
+}
+
+/// Every scalar or array of nested settings, in their order.
+std::vector<SettingValue> flattened(const Json& settings) {
+  std::vector<SettingValue> flat;
+  flatten(settings, "", flat);
+  return flat;
+}
+
+/// The first setting in which `before` and `now` differ, as "alpha = 2, now it is 1.5"; empty where
+/// there is none.
+std::string first_difference(const Json& before, const Json& now) {
+  const auto old_ones = flattened(before), new_ones = flattened(now);
+  for (const auto& [path, value] : new_ones) {
+    const SettingValue* old_one = find(old_ones, path);
+    if (old_one == nullptr) return fmt::format("no {}, now it is {}", path, value);
+    if (old_one->value != value)
+      return fmt::format("{} = {}, now it is {}", path, old_one->value, value);
+  }
+  for (const auto& [path, value] : old_ones)
+    if (find(new_ones, path) == nullptr)
+      return fmt::format("{} = {}, now it has none", path, value);
+  return "";
+}
+
+/// Each setting with what it means, and its values at the three sizes: "channels = 128 (quick 32,
+/// paper 512)". The fields are those of one configuration with other values.
+std::string settings_text(const std::vector<config::Field>& quick,
+                          const std::vector<config::Field>& standard,
+                          const std::vector<config::Field>& paper) {
+  const auto small = flattened(config::fields_to_json(quick)),
+             usual = flattened(config::fields_to_json(standard)),
+             large = flattened(config::fields_to_json(paper));
+  std::vector<std::string_view> help;
+  collect_help(standard, help);
+  std::string text;
+  for (size_t i = 0; i < usual.size(); ++i) {
+    const auto& [path, value] = usual[i];
+    const bool equal = small[i].value == value && large[i].value == value;
+    const std::string sizes =
+        equal ? "" : fmt::format(" (quick {}, paper {})", small[i].value, large[i].value);
+    text += fmt::format("  {:<40} {}\n", fmt::format("{} = {}{}", path, value, sizes), help[i]);
+  }
+  return text;
+}
+
+/// Why published and reference numbers do not hold for `chosen`: a sentence that names the settings
+/// that are those of none of the `prepared` set-ups, or empty. bound: settings, or tables of them,
+/// that such numbers depend on ("" means all), but for "runs".
+std::string why_references_fail(const Json& chosen, const std::vector<Json>& prepared,
+                                const std::vector<std::string_view>& bound) {
+  std::vector<std::vector<SettingValue>> known;
+  for (const Json& settings : prepared) known.push_back(flattened(settings));
+  std::string reasons;
+  for (const auto& [path, value] : flattened(chosen)) {
+    const auto has_it = [&, &path = path, &value = value](const std::vector<SettingValue>& flat) {
+      const SettingValue* one = find(flat, path);
+      return one != nullptr && one->value == value;
+    };
+    if (!is_bound(path, bound) || std::any_of(known.begin(), known.end(), has_it)) continue;
+    const SettingValue* published = find(known.back(), path);
+    reasons += fmt::format("{}{} = {}, here it is {}", reasons.empty() ? "" : "; ", path,
+                           published ? published->value : "another value", value);
+  }
+  return reasons.empty()
+             ? ""
+             : "Published and reference numbers are left out: they are for " + reasons + ".";
+}
+
 double to_two_digits(double value) {
   if (value < 10) return std::ceil(value);
   const double unit = std::pow(10, std::floor(std::log10(value)) - 1);
   return std::round(value / unit) * unit;
 }
 
-// " --set key=value" for every override; keys of tables in it are joined by dots.
-std::string settings_of(const Json& overrides, const std::string& path) {
+/// " --set key=value" for every override, as a shell takes it.
+std::string set_options(const Json& overrides) {
   std::string text;
-  for (const auto& [name, value] : overrides.items()) {
-    const bool plain = value.is_number() || value.is_boolean();
-    if (value.is_object())
-      text += settings_of(value, path + name + ".");
-    else
-      text += plain ? fmt::format(" --set {}{}={}", path, name, value.dump())
-                    : fmt::format(" --set '{}{}={}'", path, name, value.dump());
+  for (auto [path, value] : flattened(overrides)) {
+    const bool is_plain = value.front() != '"' && value.front() != '[';  // a number, true or false
+    for (size_t at = 0; (at = value.find('\'', at)) != std::string::npos; at += 4)
+      value.replace(at, 1, R"('\'')");
+    text += fmt::format(" --set {0}{1}={2}{0}", is_plain ? "" : "'", path, value);
   }
   return text;
 }
@@ -125,7 +230,7 @@ std::string command_of(const Study& study, const StudyOptions& options) {
   if (options.size == StudySize::kQuick) command += " --quick";
   if (options.size == StudySize::kPaper) command += " --paper";
   if (options.seed != StudyOptions().seed) command += fmt::format(" --seed {}", options.seed);
-  return command + settings_of(options.overrides, "");
+  return command + set_options(options.overrides);
 }
 
 Json resolved_config(const Study& study, const StudyOptions& options, const Json& settings) {
@@ -168,19 +273,16 @@ void StudyContext::take_settings(const Json& chosen, const std::vector<Json>& pr
 void StudyContext::check_folder() const {
   const auto file = options_.folder / "config.toml";
   if (!is_there(file)) return;
-  const Json before = config::read_toml(file);
+  Json before = config::read_toml(file);
   const std::string folder = options_.folder.native();
   constexpr const char* kRemedy = "name another folder with --out, or remove this one";
   const std::string other = before.value("study", "");
   if (other != study_.id)
     throw UsageError("{} is the folder of {}, not of {}; {}", folder,
                      other.empty() ? "something else" : "the study " + other, study_.id, kRemedy);
-  const auto comparable = [](Json config) {
-    config.erase("threads");  // no number depends on it
-    return config;
-  };
-  const std::string difference = first_difference(
-      comparable(before), comparable(resolved_config(study_, options_, resolved_)));
+  Json now = resolved_config(study_, options_, resolved_);
+  for (Json* config : {&before, &now}) config->erase("threads");  // no number depends on it
+  const std::string difference = first_difference(before, now);
   if (!difference.empty())
     throw UsageError("the study in {} began with {}; {}", folder, difference, kRemedy);
 }
@@ -188,7 +290,7 @@ void StudyContext::check_folder() const {
 void StudyContext::describe(const std::vector<config::Field>& quick,
                             const std::vector<config::Field>& standard,
                             const std::vector<config::Field>& paper) {
-  throw Described{::tessera::describe_settings(quick, standard, paper)};
+  throw Described{settings_text(quick, standard, paper)};
 }
 
 std::string describe_settings(const Study& study) {

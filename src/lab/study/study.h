@@ -67,6 +67,12 @@ struct Study;
 /// See StudyContext::settings.
 inline const std::vector<std::string_view> kEverySetting = {""}, kNoSetting = {};
 
+/// Throws UsageError where a setting that is a list, of this name, is empty.
+template <typename List>
+void check_not_empty(const char* name, const List& list) {
+  if (list.empty()) throw UsageError("{} is empty, so nothing is measured", name);
+}
+
 /// What a running study sees: its options, its settings, its folder, and the results it fills.
 class StudyContext {
  public:

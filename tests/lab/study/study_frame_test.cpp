@@ -21,10 +21,15 @@ using testing::HasSubstr;
 struct ExampleSettings {
   int64_t runs = 100;
   double rate = 0.5;
+  std::string note = {};
+  std::vector<int64_t> sizes = {1};
+
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     field("runs", runs, "runs that are averaged");
     field("rate", rate, "learning rate");
+    field("note", note, "a text");
+    field("sizes", sizes, "a list");
   }
 };
 
@@ -118,6 +123,11 @@ TEST_F(StudyFrame, SizesAndOverridesChooseTheSettings) {
   const StudyResults results = run_study(example(), options_);
   EXPECT_EQ(results.points().back().y, 5);
   EXPECT_EQ(results.heading().command, "tessera study example/fig1 --paper --set runs=5");
+
+  std::filesystem::remove_all(options_.folder);
+  options_.overrides = {{"note", "it's"}, {"sizes", {1, 2}}};
+  EXPECT_EQ(run_study(example(), options_).heading().command,
+            "tessera study example/fig1 --paper --set 'note=\"it'\\''s\"' --set 'sizes=[1,2]'");
 }
 
 TEST_F(StudyFrame, RefusesUnknownOverridesAndWritesNothing) {
