@@ -1,7 +1,10 @@
 #include <ATen/ATen.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "lab/study/memo/invented_authors.h"
@@ -80,6 +83,26 @@ TEST(Subject, IsAskedForEachTokenOfAnAnswer) {
   EXPECT_EQ(counting.say(lines), (std::vector<Tokens>{{3, 4, 5}, {6}}));
 }
 
+/// Gives answers no probability at all.
+class Unbelieving final : public Subject {
+ public:
+  at::Tensor predict(const Line& line) override {
+    const at::Tensor scores = at::zeros({std::ssize(line.answer), 257});
+    for (int64_t i = 0; i < scores.size(0); ++i)
+      scores[i][line.answer[static_cast<size_t>(i)]] = -2000;
+    return scores;
+  }
+};
+
+TEST(Examination, NoProbabilityTellsNoAnswersApart) {
+  const auto authors = invented_authors(3, 1);
+  const Examination examination(authors, 1, 3, Tokenizer::bytes(EndOfText::kPresent),
+                                /*probes=*/7);
+  Unbelieving unbelieving;
+  EXPECT_EQ(examination.truth_ratios(unbelieving), std::vector<double>(7, 1.0));
+  EXPECT_EQ(examination.utility(unbelieving), 0);
+}
+
 TEST(Networks, LearnAnswersAndNotQuestions) {
   const NetworkSettings settings{.layers = 1, .heads = 2, .channels = 32, .rate = 1e-2};
   const std::vector<Line> lines = {{{1, 2, 3}, {4, 5}}, {{2, 1}, {7, 8, 9}}};
@@ -94,6 +117,21 @@ TEST(Networks, LearnAnswersAndNotQuestions) {
                 5 * mean_loss(*model, lines).item<double>(), 1e-4);
     EXPECT_EQ(network_subject(model)->say(lines), (std::vector<Tokens>{{4, 5}, {7, 8, 9}})) << kind;
   }
+}
+
+TEST(Unlearning, RefusesSettingsBeforeAnyWork) {
+  const test::TemporaryFolder folder;
+  const auto refusal = [&](const config::Json& settings) {
+    return test::message_of<UsageError>(
+        [&] { test::run_quick("memo/unlearning", settings, folder / "study"); });
+  };
+  EXPECT_EQ(refusal({{"authors", 2}, {"shares", {0.9}}}),
+            "shares has 0.9, which is all of 2 authors; expected a share that leaves at least one");
+  EXPECT_EQ(refusal({{"shares", config::Json::array()}}),
+            "shares is empty, so nothing is measured");
+  EXPECT_EQ(refusal({{"beta", 0}}), "beta is 0, expected more than 0");
+  EXPECT_THAT(refusal({{"network", {{"batch", 0}}}}), testing::HasSubstr("network.batch is 0"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "study"));
 }
 
 TEST(Unlearning, AStoreThatForgetsIsOneThatNeverHeld) {

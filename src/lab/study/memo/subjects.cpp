@@ -95,7 +95,7 @@ class BesideMemory final : public NetworkSubject {
 };
 
 /// The inputs [n, T] and targets [n, T] of lines; a target of -1 does not count.
-std::pair<at::Tensor, at::Tensor> inputs_of(const std::vector<Line>& lines) {
+std::pair<at::Tensor, at::Tensor> inputs_of(const Lines& lines) {
   std::vector<Tokens> inputs, targets;
   for (const Line& line : lines) {
     const Tokens text = joined(line.prompt, line.answer);
@@ -111,7 +111,26 @@ std::pair<at::Tensor, at::Tensor> inputs_of(const std::vector<Line>& lines) {
   return {tokens, wanted};
 }
 
+/// Tokens in the longest common subsequence.
+size_t common(const Tokens& a, const Tokens& b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (const int64_t token : a) {
+    size_t diagonal = 0;
+    for (size_t j = 0; j < b.size(); ++j) {
+      const size_t above = row[j + 1];
+      row[j + 1] = token == b[j] ? diagonal + 1 : std::max(above, row[j]);
+      diagonal = above;
+    }
+  }
+  return row.back();
+}
+
 }  // namespace
+
+Tokens tokens_of(const Tokenizer& tokenizer, const std::string& text) {
+  const auto ids = tokenizer.encode(text);
+  return {ids.begin(), ids.end()};
+}
 
 double AnswerScore::probability() const {
   const double sum = std::accumulate(log_probabilities.begin(), log_probabilities.end(), 0.0);
@@ -128,7 +147,7 @@ double AnswerScore::extraction_strength() const {
   return static_cast<double>(wrong - predicted.rbegin()) / static_cast<double>(predicted.size());
 }
 
-std::vector<AnswerScore> Subject::scores(const std::vector<Line>& lines) {
+std::vector<AnswerScore> Subject::scores(const Lines& lines) {
   std::vector<AnswerScore> scores;
   for (const Line& line : lines) {
     InterruptGuard::stop_if_interrupted("stopped while asking");
@@ -143,7 +162,7 @@ std::vector<AnswerScore> Subject::scores(const std::vector<Line>& lines) {
   return scores;
 }
 
-std::vector<Tokens> Subject::say(const std::vector<Line>& lines) {
+std::vector<Tokens> Subject::say(const Lines& lines) {
   std::vector<Tokens> said;
   for (const Line& line : lines) {
     InterruptGuard::stop_if_interrupted("stopped while asking");
@@ -170,6 +189,66 @@ std::unique_ptr<Subject> beside_memory(std::shared_ptr<LanguageModel> model,
   return std::make_unique<BesideMemory>(std::move(model), memory);
 }
 
+Examination::Examination(const std::vector<InventedAuthor>& authors, size_t first, size_t end,
+                         const Tokenizer& tokenizer, int64_t probes) {
+  std::vector<const AuthorQuestion*> all;
+  for (size_t a = first; a < end; ++a)
+    for (const AuthorQuestion& question : authors[a].questions) all.push_back(&question);
+  const size_t asked = std::min(all.size(), static_cast<size_t>(probes));
+  for (size_t i = 0; i < asked; ++i) {
+    const AuthorQuestion& question = *all[i * all.size() / asked];
+    const auto add = [&, prompt = tokens_of(tokenizer, question.prompt())](
+                         Lines& lines, const std::string& text) {
+      lines.push_back({prompt, tokens_of(tokenizer, text)});
+    };
+    add(answers_, question.answer);
+    add(versions_, question.paraphrase);
+    for (const std::string& wrong : question.wrong) add(versions_, wrong);
+  }
+}
+
+std::vector<double> Examination::truth_ratios(Subject& subject) const {
+  const auto scores = subject.scores(versions_);
+  const size_t versions = versions_.size() / answers_.size();
+  std::vector<double> ratios;
+  for (size_t i = 0; i < scores.size(); i += versions) {
+    double wrong = 0;
+    for (size_t v = 1; v < versions; ++v) wrong += scores[i + v].probability();
+    const double ratio = wrong / static_cast<double>(versions - 1) / scores[i].probability();
+    ratios.push_back(std::isnan(ratio) ? 1 : ratio);
+  }
+  return ratios;
+}
+
+void Examination::measure_forgotten(Subject& subject, Measures& measures) const {
+  measures.ratios = truth_ratios(subject);
+  const auto scores = subject.scores(answers_);
+  const auto said = subject.say(answers_);
+  const auto count = static_cast<double>(answers_.size());
+  for (size_t i = 0; i < answers_.size(); ++i) {
+    measures.exact += scores[i].right() / count;
+    measures.extraction += scores[i].extraction_strength() / count;
+    const auto both = static_cast<double>(common(said[i], answers_[i].answer));
+    measures.verbatim +=
+        2 * both / static_cast<double>(said[i].size() + answers_[i].answer.size()) / count;
+  }
+}
+
+double Examination::utility(Subject& subject) const {
+  std::vector<double> parts(3);
+  const auto scores = subject.scores(answers_);
+  const auto said = subject.say(answers_);
+  for (size_t i = 0; i < answers_.size(); ++i) {
+    parts[0] += scores[i].probability();
+    parts[1] += static_cast<double>(common(said[i], answers_[i].answer)) /
+                static_cast<double>(answers_[i].answer.size());
+  }
+  for (const double ratio : truth_ratios(subject)) parts[2] += std::max(0.0, 1 - ratio);
+  double inverse = 0;
+  for (const double part : parts) inverse += static_cast<double>(answers_.size()) / part;
+  return 3 / inverse;
+}
+
 std::shared_ptr<LanguageModel> new_network(const std::string& kind, const NetworkSettings& settings,
                                            int64_t vocabulary, uint64_t seed) {
   return make_language_model(kind,
@@ -191,12 +270,12 @@ std::shared_ptr<LanguageModel> copy_of(const LanguageModel& model, const Network
   return copy;
 }
 
-at::Tensor mean_loss(LanguageModel& model, const std::vector<Line>& lines) {
+at::Tensor mean_loss(LanguageModel& model, const Lines& lines) {
   const auto [tokens, targets] = inputs_of(lines);
   return model.loss(tokens, targets);
 }
 
-at::Tensor line_losses(LanguageModel& model, const std::vector<Line>& lines) {
+at::Tensor line_losses(LanguageModel& model, const Lines& lines) {
   const auto [tokens, targets] = inputs_of(lines);
   const at::Tensor logits = model.logits(model.hidden(tokens));  // [n, T, V]
   return at::cross_entropy_loss(logits.transpose(1, 2), targets, {}, at::Reduction::None, -1)
@@ -204,8 +283,7 @@ at::Tensor line_losses(LanguageModel& model, const std::vector<Line>& lines) {
 }
 
 void learn(LanguageModel& model, int64_t epochs, double rate, int64_t batch, uint64_t seed,
-           const std::vector<Line>& lines,
-           const std::function<at::Tensor(const std::vector<Line>&)>& loss) {
+           const Lines& lines, const std::function<at::Tensor(const Lines&)>& loss) {
   AdamW optimizer(trainable_parameters(model), {.weight_decay = 0.01});
   std::vector<size_t> order = consecutive<size_t>(lines.size());
   RandomStream random(seed);

@@ -8,19 +8,26 @@
 #include <string>
 #include <vector>
 
+#include "lab/study/memo/invented_authors.h"
+#include "tessera/base/config.h"
 #include "tessera/data/token_memory.h"
+#include "tessera/data/tokenizer.h"
 #include "tessera/model/language_model.h"
 #include "tessera/store/memo_store.h"
 
-/// Who is asked in the study of unlearning, and how networks learn the answers.
+/// Who is asked in the study of unlearning, what is measured of the answers, and how networks learn
+/// them.
 namespace tessera::memo_study {
 
 using Tokens = std::vector<int64_t>;
+
+Tokens tokens_of(const Tokenizer& tokenizer, const std::string& text);
 
 /// A question and an answer to it.
 struct Line {
   Tokens prompt, answer;
 };
+using Lines = std::vector<Line>;
 
 /// What somebody makes of an answer, token by token.
 struct AnswerScore {
@@ -39,9 +46,9 @@ class Subject {
   /// Logits [n, V] of the n tokens of the line's answer, each after what stands before it.
   virtual at::Tensor predict(const Line& line) = 0;
 
-  std::vector<AnswerScore> scores(const std::vector<Line>& lines);
+  std::vector<AnswerScore> scores(const Lines& lines);
   /// The most probable token each time, as many as the line's answer has.
-  std::vector<Tokens> say(const std::vector<Line>& lines);
+  std::vector<Tokens> say(const Lines& lines);
 };
 
 /// The model and the stores must outlive them.
@@ -49,6 +56,45 @@ std::unique_ptr<Subject> network_subject(std::shared_ptr<LanguageModel> model);
 std::unique_ptr<Subject> store_subject(const store::MemoStore& store);
 std::unique_ptr<Subject> beside_memory(std::shared_ptr<LanguageModel> model,
                                        const TokenMemory& memory);
+
+/// What came of asking one subject.
+struct Measures {
+  double utility = 0;          ///< harmonic mean over retained questions
+  double verbatim = 0;         ///< ROUGE-L F1 of what it says to forgotten questions
+  double exact = 0;            ///< share of the forgotten answers' tokens that it predicts
+  double extraction = 0;       ///< extraction strength of the forgotten answers
+  double seconds = 0;          ///< to forget
+  std::vector<double> ratios;  ///< truth ratios of forgotten questions
+
+  std::vector<double> numbers() const {
+    std::vector<double> all = {utility, verbatim, exact, extraction, seconds};
+    all.insert(all.end(), ratios.begin(), ratios.end());
+    return all;
+  }
+  static Measures of_numbers(const std::vector<double>& all) {
+    return {all.at(0), all.at(1), all.at(2), all.at(3), all.at(4), {all.begin() + 5, all.end()}};
+  }
+};
+
+/// Some authors' questions, in tokens.
+class Examination {
+ public:
+  /// probes: most questions that are asked; where there are more, evenly among them.
+  Examination(const std::vector<InventedAuthor>& authors, size_t first, size_t end,
+              const Tokenizer& tokenizer, int64_t probes);
+
+  /// Of each question the mean over its wrong answers of P^(1/tokens), divided by that of the right
+  /// one; 1 where neither has any probability.
+  std::vector<double> truth_ratios(Subject& subject) const;
+  /// All measures but utility and seconds.
+  void measure_forgotten(Subject& subject, Measures& measures) const;
+  /// Harmonic mean of probability, ROUGE-L recall and max(0, 1 - truth ratio).
+  double utility(Subject& subject) const;
+
+ private:
+  Lines answers_;
+  Lines versions_;  // of each question the paraphrase, then the wrong ones
+};
 
 struct NetworkSettings {
   int64_t layers = 2;
@@ -63,8 +109,8 @@ struct NetworkSettings {
     field("layers", layers, "blocks");
     field("heads", heads, "attention heads, or memories of a unit");
     field("channels", channels, "width");
-    field("epochs", epochs, "passes over the answers that are learnt");
-    field("batch", batch, "lines of an update");
+    field("epochs", epochs, "passes over the answers that are learnt", config::at_least(0));
+    field("batch", batch, "lines of an update", config::at_least(1));
     field("rate", rate, "step size");
   }
 };
@@ -77,12 +123,11 @@ std::shared_ptr<LanguageModel> copy_of(const LanguageModel& model, const Network
                                        int64_t vocabulary);
 
 /// Nats of the answers' tokens: the mean of all, and the sum of each line's [n].
-at::Tensor mean_loss(LanguageModel& model, const std::vector<Line>& lines);
-at::Tensor line_losses(LanguageModel& model, const std::vector<Line>& lines);
+at::Tensor mean_loss(LanguageModel& model, const Lines& lines);
+at::Tensor line_losses(LanguageModel& model, const Lines& lines);
 
 /// Passes over the lines in batches, in an order by the seed, each an update of AdamW.
 void learn(LanguageModel& model, int64_t epochs, double rate, int64_t batch, uint64_t seed,
-           const std::vector<Line>& lines,
-           const std::function<at::Tensor(const std::vector<Line>&)>& loss);
+           const Lines& lines, const std::function<at::Tensor(const Lines&)>& loss);
 
 }  // namespace tessera::memo_study

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <optional>
 
-#include "lab/study/memo/invented_authors.h"
 #include "lab/study/memo/kolmogorov_smirnov.h"
 #include "lab/study/memo/studies.h"
 #include "lab/study/memo/subjects.h"
@@ -22,8 +21,6 @@
 
 namespace tessera::memo_study {
 namespace {
-
-using Lines = std::vector<Line>;
 
 struct UnlearningSettings {
   int64_t authors = 200;
@@ -43,115 +40,19 @@ struct UnlearningSettings {
     field("vocabulary", vocabulary, "tokens, learnt from all lines");
     field("dimension", dimension, "of the store's matrix");
     field("network", network, "the GPT and the Mosaic, and how they learn the answers");
-    field("unlearning_epochs", unlearning_epochs, "passes over what is to be forgotten");
+    field("unlearning_epochs", unlearning_epochs, "passes over what is to be forgotten",
+          config::at_least(0));
     field("unlearning_rate", unlearning_rate, "step size of unlearning");
     field("beta", beta, "of negative preference optimisation");
     field("probes", probes, "questions that are asked of each set, at most", config::at_least(1));
   }
 };
 
-/// What came of asking one subject.
-struct Measures {
-  double utility = 0;          ///< harmonic mean over retained questions
-  double verbatim = 0;         ///< ROUGE-L F1 of what it says to forgotten questions
-  double exact = 0;            ///< share of the forgotten answers' tokens that it predicts
-  double extraction = 0;       ///< extraction strength of the forgotten answers
-  double seconds = 0;          ///< to forget
-  std::vector<double> ratios;  ///< truth ratios of forgotten questions
-
-  std::vector<double> numbers() const {
-    std::vector<double> all = {utility, verbatim, exact, extraction, seconds};
-    all.insert(all.end(), ratios.begin(), ratios.end());
-    return all;
-  }
-  static Measures of_numbers(const std::vector<double>& all) {
-    return {all.at(0), all.at(1), all.at(2), all.at(3), all.at(4), {all.begin() + 5, all.end()}};
-  }
-};
-
-/// Tokens in the longest common subsequence.
-size_t common(const Tokens& a, const Tokens& b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (const int64_t token : a) {
-    size_t diagonal = 0;
-    for (size_t j = 0; j < b.size(); ++j) {
-      const size_t above = row[j + 1];
-      row[j + 1] = token == b[j] ? diagonal + 1 : std::max(above, row[j]);
-      diagonal = above;
-    }
-  }
-  return row.back();
+/// How many of the authors stay where this share is forgotten, one or more.
+size_t retained_of(int64_t authors, double share) {
+  const auto all = static_cast<double>(authors);
+  return static_cast<size_t>(all - std::max(1.0, std::round(share * all)));
 }
-
-/// Some authors' questions, in tokens.
-class Examination {
- public:
-  Examination(const std::vector<InventedAuthor>& authors, size_t first, size_t count,
-              const Tokenizer& tokenizer, int64_t probes) {
-    const auto tokens = [&](const std::string& text) {
-      const auto ids = tokenizer.encode(text);
-      return Tokens(ids.begin(), ids.end());
-    };
-    std::vector<const AuthorQuestion*> all;
-    for (size_t a = first; a < first + count; ++a)
-      for (const AuthorQuestion& question : authors[a].questions) all.push_back(&question);
-    const size_t asked = std::min(all.size(), static_cast<size_t>(probes));
-    for (size_t i = 0; i < asked; ++i) {
-      const AuthorQuestion& question = *all[i * all.size() / asked];
-      const Tokens prompt = tokens(question.prompt());
-      answers_.push_back({prompt, tokens(question.answer)});
-      versions_.push_back({prompt, tokens(question.paraphrase)});
-      for (const std::string& wrong : question.wrong) versions_.push_back({prompt, tokens(wrong)});
-    }
-  }
-
-  /// Mean over the wrong answers of P^(1/tokens), divided by that of the right one; of each.
-  std::vector<double> truth_ratios(Subject& subject) const {
-    const auto scores = subject.scores(versions_);
-    const size_t versions = versions_.size() / answers_.size();
-    std::vector<double> ratios;
-    for (size_t i = 0; i < scores.size(); i += versions) {
-      double wrong = 0;
-      for (size_t v = 1; v < versions; ++v) wrong += scores[i + v].probability();
-      ratios.push_back(wrong / static_cast<double>(versions - 1) / scores[i].probability());
-    }
-    return ratios;
-  }
-
-  void measure_forgotten(Subject& subject, Measures& measures) const {
-    measures.ratios = truth_ratios(subject);
-    const auto scores = subject.scores(answers_);
-    const auto said = subject.say(answers_);
-    const auto count = static_cast<double>(answers_.size());
-    for (size_t i = 0; i < answers_.size(); ++i) {
-      measures.exact += scores[i].right() / count;
-      measures.extraction += scores[i].extraction_strength() / count;
-      const auto both = static_cast<double>(common(said[i], answers_[i].answer));
-      measures.verbatim +=
-          2 * both / static_cast<double>(said[i].size() + answers_[i].answer.size()) / count;
-    }
-  }
-
-  /// Harmonic mean of probability, ROUGE-L recall and max(0, 1 - truth ratio).
-  double utility(Subject& subject) const {
-    std::vector<double> parts(3);
-    const auto scores = subject.scores(answers_);
-    const auto said = subject.say(answers_);
-    for (size_t i = 0; i < answers_.size(); ++i) {
-      parts[0] += scores[i].probability();
-      parts[1] += static_cast<double>(common(said[i], answers_[i].answer)) /
-                  static_cast<double>(answers_[i].answer.size());
-    }
-    for (const double ratio : truth_ratios(subject)) parts[2] += std::max(0.0, 1 - ratio);
-    double inverse = 0;
-    for (const double part : parts) inverse += static_cast<double>(answers_.size()) / part;
-    return 3 / inverse;
-  }
-
- private:
-  Lines answers_;
-  Lines versions_;  // of each question the paraphrase, then the wrong ones
-};
 
 /// The authors, what is learnt of them, and what is asked.
 class Tofu {
@@ -165,24 +66,19 @@ class Tofu {
 
   const Tokenizer& tokenizer() const { return tokenizer_; }
   const std::vector<InventedAuthor>& authors() const { return authors_; }
-  size_t retained(double share) const {
-    const auto all = static_cast<double>(authors_.size());
-    return authors_.size() - static_cast<size_t>(std::max(1.0, std::round(share * all)));
-  }
+  size_t retained(double share) const { return retained_of(settings_.authors, share); }
   Lines lines(size_t first, size_t end) const {
     Lines lines;
     for (size_t a = first; a < end; ++a)
-      for (const AuthorQuestion& question : authors_[a].questions) {
-        const auto prompt = tokenizer_.encode(question.prompt());
-        const auto answer = tokenizer_.encode(question.answer + "\n");
-        lines.push_back({{prompt.begin(), prompt.end()}, {answer.begin(), answer.end()}});
-      }
+      for (const AuthorQuestion& question : authors_[a].questions)
+        lines.push_back({tokens_of(tokenizer_, question.prompt()),
+                         tokens_of(tokenizer_, question.answer + "\n")});
     return lines;
   }
   Measures measure(Subject& subject, double share) const {
     const size_t kept = retained(share);
     Measures measures;
-    Examination(authors_, kept, authors_.size() - kept, tokenizer_, settings_.probes)
+    Examination(authors_, kept, authors_.size(), tokenizer_, settings_.probes)
         .measure_forgotten(subject, measures);
     measures.utility =
         Examination(authors_, 0, kept, tokenizer_, settings_.probes).utility(subject);
@@ -409,6 +305,19 @@ void tabulate(StudyContext& context, const std::vector<Outcome>& all) {
       "bits of one that never held the document, so that it is 1 by construction.");
 }
 
+void check_unlearning(const UnlearningSettings& settings) {
+  check_not_empty("shares", settings.shares);
+  for (const double share : settings.shares) {
+    if (!(share > 0 && share < 1))
+      throw UsageError("shares has {}; expected numbers between 0 and 1", share);
+    if (retained_of(settings.authors, share) == 0)
+      throw UsageError(
+          "shares has {}, which is all of {} authors; expected a share that leaves at least one",
+          share, settings.authors);
+  }
+  if (!(settings.beta > 0)) throw UsageError("beta is {}, expected more than 0", settings.beta);
+}
+
 void run_unlearning(StudyContext& context) {
   UnlearningSettings quick;
   quick.authors = 10;
@@ -419,9 +328,7 @@ void run_unlearning(StudyContext& context) {
   quick.unlearning_epochs = 1;
   quick.probes = 8;
   const auto settings = context.settings(quick, UnlearningSettings(), UnlearningSettings());
-  for (const double share : settings.shares)
-    if (!(share > 0 && share < 1))
-      throw UsageError("shares has {}; expected numbers between 0 and 1", share);
+  check_unlearning(settings);
   Unlearning unlearning(context, settings);
   std::vector<Outcome> all;
   for (const double share : settings.shares)
