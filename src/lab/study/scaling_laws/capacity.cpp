@@ -316,11 +316,11 @@ void run_decoders(StudyContext& context) {
   const Settings settings =
       settings_of(context, {.runs = 4, .inputs = 8192, .outputs = 1000, .alpha = 1});
   constexpr int64_t d = 512;
-  Table table(
-      "Errors on n stored pairs, V = 1000 outputs, d = 512, independent keys "
-      "(reference: another implementation)",
-      {"outputs", "n", "argmax", "reference", "likelihood ratio", "reference ", "planner",
-       "argmax / ratio"});
+  Table table(fmt::format("Errors on n stored pairs, V = {} outputs, d = {}, independent keys "
+                          "(reference: another implementation)",
+                          settings.outputs, d),
+              {"outputs", "n", "argmax", "reference", "likelihood ratio", "reference ", "planner",
+               "argmax / ratio"});
   const double expected[5][2] = {
       {.012, .003}, {.072, .031}, {.184, .074}, {.385, .187}, {.628, .379}};
   const int64_t sizes[] = {512, 1024, 2048, 4096, 8192};

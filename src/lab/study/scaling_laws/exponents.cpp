@@ -36,7 +36,7 @@ struct ExponentSettings {
     field("runs", runs, "independent draws of embeddings", config::at_least(1));
     field("simulated_inputs", simulated_inputs, "N of the simulated memories", config::at_least(1));
     field("inputs", inputs, "N of the expected error", config::at_least(1));
-    field("outputs", outputs, "M", config::at_least(2));
+    field("outputs", outputs, "M", config::between(2, INT32_MAX));
     field("alphas", alphas, "exponents of the Zipf law");
     field("rhos", rhos, "exponents of the scheme q = p^rho", config::at_least(0));
   }
@@ -49,8 +49,8 @@ ExponentSettings exponent_settings(StudyContext& context, const ExponentSettings
   quick.simulated_inputs = std::min<int64_t>(paper.simulated_inputs, 100'000);
   // The statements hold for every law and scheme.
   const ExponentSettings settings = context.settings(quick, paper, paper, kNoSetting);
-  if (settings.alphas.empty() || settings.rhos.empty())
-    throw UsageError("alphas and rhos must name at least one value each");
+  check_not_empty("alphas", settings.alphas);
+  check_not_empty("rhos", settings.rhos);
   for (const double alpha : settings.alphas)
     if (!(alpha > 1)) throw UsageError("alphas has {:g}; the statements need more than 1", alpha);
   return settings;

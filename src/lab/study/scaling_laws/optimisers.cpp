@@ -8,7 +8,6 @@
 
 #include "lab/study/scaling_laws/studies.h"
 #include "lab/theory/descent.h"
-#include "lab/theory/score_descent.h"
 #include "tessera/base/progress.h"
 #include "tessera/plan/parallel.h"
 #include "tessera/plan/population_error.h"
@@ -95,32 +94,32 @@ double trained_error(const AssociationTask& task, const Training& how, int64_t d
                      uint64_t seed) {
   auto model = random_model(task, dimension, OutputScale::kGaussian, seed);
   model.memory = random_memory(dimension, seed);
-  const AliasTable table(task.law);
-  RandomStream random(seed, kSampleStream);
-  std::vector<int32_t> draws(static_cast<size_t>(how.batch));
-  const auto next_batch = [&] {
-    for (int32_t& x : draws) x = table.draw(random);
-    return weighted_batch(draws);
-  };
+  Samples samples(task, seed);
   const int64_t steps = how.samples / how.batch;
   if (how.rule == UpdateRule::kGradient && !how.layer_norm && !how.learn_embeddings) {
     ScoreDescent descent(task, model);
-    for (int64_t t = 0; t < steps; ++t) descent.step(next_batch(), how.step_size);
+    for (int64_t t = 0; t < steps; ++t) descent.step(samples.batch(how.batch), how.step_size);
     return descent.error();
   }
   DescentStep step =
       width_independent_step(how.rule, how.step_size, dimension, true, how.learn_embeddings);
   step.layer_norm = how.layer_norm;
-  for (int64_t t = 0; t < steps; ++t) descend(task, next_batch(), step, model);
+  for (int64_t t = 0; t < steps; ++t) descend(task, samples.batch(how.batch), step, model);
   // Layer norm divides the scores of an input by one number, which changes no answer.
   return population_error_of_scores(task, model_scores(task, model));
+}
+
+/// Where figures 8 and 12 are drawn: --quick leaves out the two that take longest.
+std::vector<int64_t> trained_dimensions(const StudyContext& context) {
+  std::vector<int64_t> dimensions = usual_dimensions();
+  if (context.size() == StudySize::kQuick) dimensions.resize(dimensions.size() - 2);
+  return dimensions;
 }
 
 /// Adds the curve and compares it with the authors' means.
 void add_training(StudyContext& context, const AssociationTask& task, int64_t runs,
                   const Training& how, Progress& progress, int64_t& done) {
-  std::vector<int64_t> dimensions = usual_dimensions();
-  if (context.size() == StudySize::kQuick) dimensions.resize(dimensions.size() - 2);
+  const std::vector<int64_t> dimensions = trained_dimensions(context);
   std::vector<Spread> spreads;
   for (const int64_t d : dimensions) {
     spreads.push_back(
@@ -154,7 +153,7 @@ void run_optimisers(StudyContext& context) {
                           {"Batch size and Adam", kBatchSizes},
                           {"Layer norm (B = 1024)", kLayerNorm}};
   auto picture = std::make_unique<Panels>("Error after training W");
-  Progress progress(context.progress(), "Figure 8", 12 * 7);
+  Progress progress(context.progress(), "Figure 8", 12 * std::ssize(trained_dimensions(context)));
   int64_t done = 0;
   for (const Panel& panel : panels) {
     for (const Training& how : panel.trainings)
@@ -178,7 +177,7 @@ void run_optimisers(StudyContext& context) {
 void run_learned_embeddings_error(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 10});
   const AssociationTask task = task_of(settings);
-  Progress progress(context.progress(), "Figure 12", 2 * 7);
+  Progress progress(context.progress(), "Figure 12", 2 * std::ssize(trained_dimensions(context)));
   int64_t done = 0;
   for (const Training& how : kLearnedParts)
     add_training(context, task, settings.runs, how, progress, done);
@@ -201,13 +200,8 @@ AssociativeModel<float> learned_in_the_plane(const AssociationTask& task, double
   model.memory = random_memory(2, seed);
   for (float& w : model.memory) w *= std::sqrt(2.0f);  // W ~ N(0, 1), unscaled
   AdamDescent adam({.memory = step_size, .inputs = step_size, .outputs = step_size});
-  const AliasTable table(task.law);
-  RandomStream random(seed, kSampleStream);
-  std::vector<int32_t> draws(1000);
-  for (int64_t t = 0; t < steps; ++t) {
-    for (int32_t& x : draws) x = table.draw(random);
-    adam.descend(task, weighted_batch(draws), model);
-  }
+  Samples samples(task, seed);
+  for (int64_t t = 0; t < steps; ++t) adam.descend(task, samples.batch(1000), model);
   return model;
 }
 

@@ -123,8 +123,8 @@ void add_error_maps(StudyContext& context, const Settings& settings, double alph
     for (const auto& counts : nested_counts(task, samples, seed))
       for (const double rho : {0.0, 1.0})
         memories.push_back({scheme_weights({.rho = rho}, counts), dimensions});
-    for (size_t rho = 0; rho < 2;
-         ++rho)  // at the dimensions that are compared, all data of the run
+    // At the dimensions that are compared, all data of the run.
+    for (size_t rho = 0; rho < 2; ++rho)
       memories.push_back({memories[memories.size() - 2].weights, compared});
     return flat(population_errors(task, memories, seed));
   });
@@ -223,6 +223,7 @@ void run_schemes(StudyContext& context) {
       "q̂₁, stored by frequency (eq. 11), on the right; one colour scale. With few data both are "
       "bound by T; q̂₀ fails where d is below the number of inputs, q̂₁ loses the rare ones.");
   const auto curves = infinite_data_curves(context, settings, usual_dimensions());
+  progress.update(++done);
   const auto d = as_doubles(usual_dimensions());
   add_scheme_chart(context, "schemes", curves, d);
   reference.add_curve("all data, q1, d", d,

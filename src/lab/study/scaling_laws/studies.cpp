@@ -15,7 +15,7 @@ theory::AssociationTask task_of(const Settings& settings) {
 
 Settings settings_of(StudyContext& context, Settings paper) {
   Settings quick = paper;
-  quick.runs = std::max<int64_t>(4, paper.runs / 10);
+  quick.runs = std::min(paper.runs, std::max<int64_t>(4, paper.runs / 10));
   const Settings settings = context.settings(quick, paper, paper);
   if (!(settings.alpha > 0))
     throw UsageError("alpha is {:g}, expected more than 0", settings.alpha);
@@ -24,6 +24,12 @@ Settings settings_of(StudyContext& context, Settings paper) {
 
 uint64_t run_seed(const StudyContext& context, int64_t run) {
   return tessera::run_seed(context.seed(), run);
+}
+
+theory::WeightedBatch Samples::batch(int64_t size) {
+  std::vector<int32_t> draws(static_cast<size_t>(size));
+  for (int32_t& input : draws) input = draw();
+  return theory::weighted_batch(draws);
 }
 
 Spread measured_once(StudyContext& context, const std::string& part,

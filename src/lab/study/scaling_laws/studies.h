@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "lab/study/study.h"
+#include "lab/theory/score_descent.h"
+#include "tessera/base/random.h"
 #include "tessera/base/statistics.h"
 #include "tessera/plan/association_task.h"
 #include "tessera/report/heat_map.h"
@@ -28,7 +30,7 @@ struct Settings {
   void visit_fields(Visitor&& field) {
     field("runs", runs, "independent draws of embeddings and samples", config::at_least(1));
     field("inputs", inputs, "N", config::at_least(1));
-    field("outputs", outputs, "M", config::at_least(1));
+    field("outputs", outputs, "M", config::between(1, INT32_MAX));
     field("alpha", alpha, "exponent of the Zipf law");
   }
 };
@@ -36,7 +38,8 @@ struct Settings {
 /// Inputs with a Zipf law, as the settings have it.
 theory::AssociationTask task_of(const Settings& settings);
 
-/// The settings with a tenth of the runs (at least 4) for --quick; the default is the paper's.
+/// The settings with a tenth of the runs (at least 4 of them) for --quick; the default is the
+/// paper's.
 Settings settings_of(StudyContext& context, Settings paper);
 
 /// The stream of random numbers from which samples are drawn; embeddings have streams of their own.
@@ -44,6 +47,32 @@ constexpr uint64_t kSampleStream = 2;
 
 /// Seed of one run of the study: tessera::run_seed.
 uint64_t run_seed(const StudyContext& context, int64_t run);
+
+/// Samples of a task, drawn by the seed from the stream for them.
+class Samples {
+ public:
+  Samples(const theory::AssociationTask& task, uint64_t seed)
+      : table_(task.law), random_(seed, kSampleStream) {}
+
+  int32_t draw() { return table_.draw(random_); }
+  theory::WeightedBatch batch(int64_t size);
+
+ private:
+  theory::AliasTable table_;
+  RandomStream random_;
+};
+
+/// One run of descent on samples, from W = 0.
+struct SampledDescent {
+  SampledDescent(const theory::AssociationTask& task, int64_t dimension, uint64_t seed)
+      : model(theory::random_model(task, dimension, theory::OutputScale::kUnit, seed)),
+        descent(task, model),
+        samples(task, seed) {}
+
+  theory::AssociativeModel<float> model;
+  theory::ScoreDescent descent;
+  Samples samples;
+};
 
 /// Numbers of one run, from its seed.
 using RunNumbers = std::function<std::vector<double>(uint64_t seed)>;
