@@ -103,7 +103,7 @@ TEST_F(MqarStudy, RefusesSettingsBeforeAnyTraining) {
   };
   EXPECT_EQ(refusal("lengths", {8}),
             "lengths are 1, pairs 2; expected as many of one as of the other");
-  EXPECT_EQ(refusal("blocks", Json::array()), "blocks is empty, so nothing is trained");
+  EXPECT_EQ(refusal("blocks", Json::array()), "blocks is empty, so nothing is measured");
   EXPECT_THAT(refusal("models", {"GTP"}), HasSubstr("did you mean 'GPT'?"));
   EXPECT_THAT(refusal("pairs", {2, 4}), HasSubstr("mqar: length is 12, expected at least 16"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "config.toml"));

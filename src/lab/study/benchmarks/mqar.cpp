@@ -10,8 +10,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "lab/study/benchmarks/best_rate.h"
-#include "lab/study/benchmarks/state_size.h"
 #include "lab/study/benchmarks/studies.h"
 #include "tessera/base/error.h"
 #include "tessera/plan/correlation_noise.h"
@@ -306,11 +304,10 @@ void run_mqar(StudyContext& context) {
       context.settings(quick_mqar(), default_mqar(), paper_mqar(), kNoSetting);
   const std::vector<Entry> models = chosen_by_name(entries(), settings.models);
   const std::vector<Rung> rungs = rungs_of(settings);
-  for (const auto& [name, empty] : {std::pair("lengths", rungs.empty()),
-                                    {"blocks", settings.blocks.empty()},
-                                    {"channels", settings.channels.empty()},
-                                    {"learning_rates", settings.learning_rates.empty()}})
-    if (empty) throw UsageError("{} is empty, so nothing is trained", name);
+  check_not_empty("lengths", settings.lengths);
+  check_not_empty("blocks", settings.blocks);
+  check_not_empty("channels", settings.channels);
+  check_not_empty("learning_rates", settings.learning_rates);
   for (const Rung& rung : rungs) task::Mqar{task_of(settings, rung)};
   std::vector<Outcome> outcomes;
   for (const Rung& rung : rungs)

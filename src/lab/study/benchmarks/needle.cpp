@@ -8,8 +8,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "lab/study/benchmarks/best_rate.h"
-#include "lab/study/benchmarks/state_size.h"
 #include "lab/study/benchmarks/studies.h"
 #include "tessera/base/consecutive.h"
 #include "tessera/base/error.h"
@@ -67,9 +65,10 @@ struct NeedleSettings {
     field("layers", layers, "blocks of each network");
     field("channels", channels, "width of each network");
     field("heads", heads, "memories per unit, attention heads");
-    field("test_samples", test_samples, "texts of each length and kind");
-    field("depths", depths, "places of the needle in the pictures, from the first to the last");
-    field("depth_samples", depth_samples, "texts of each length and place");
+    field("test_samples", test_samples, "texts of each length and kind", config::at_least(1));
+    field("depths", depths, "places of the needle in the pictures, from the first to the last",
+          config::at_least(1));
+    field("depth_samples", depth_samples, "texts of each length and place", config::at_least(1));
     field("learning_rates", learning_rates, "rates that are tried in this order; the best counts");
     field("solved", solved, "share of right validation digits after which no other rate is tried");
     field("train", train, "how every network is trained");
@@ -78,6 +77,8 @@ struct NeedleSettings {
   NeedleConfig task(NeedleKind kind, int64_t times) const {
     return {.kind = kind, .length = window * times, .needles = needles};
   }
+  /// Percent of the story before the needle, at the place of this number.
+  int64_t percent_at(int64_t depth) const { return depths > 1 ? 100 * depth / (depths - 1) : 50; }
 };
 
 NeedleSettings default_needle() {
@@ -190,7 +191,7 @@ Found ask(const StudyContext& context, const NeedleSettings& settings, const Rea
     auto& row = found.by_depth.emplace_back();
     for (const int64_t times : settings.windows) {
       NeedleConfig config = settings.task(NeedleKind::kOne, times);
-      config.depth = settings.depths > 1 ? 100 * depth / (settings.depths - 1) : 50;
+      config.depth = settings.percent_at(depth);
       row.push_back(percent_found(model, config, bound, seed, settings.depth_samples));
     }
   }
@@ -239,8 +240,7 @@ void add_depths(const std::vector<Found>& all, const NeedleSettings& settings,
                 StudyResults& results) {
   std::vector<std::string> depths;
   for (int64_t depth = 0; depth < settings.depths; ++depth)
-    depths.push_back(
-        fmt::format("{} %", settings.depths > 1 ? 100 * depth / (settings.depths - 1) : 50));
+    depths.push_back(fmt::format("{} %", settings.percent_at(depth)));
   auto panels = std::make_unique<Panels>("Right answers by the place of the number");
   for (const Found& found : all) {
     auto map = std::make_unique<HeatMap>(found.name, depths, lengths_of(settings),
@@ -303,9 +303,8 @@ void run_needle(StudyContext& context) {
   const NeedleSettings settings =
       context.settings(quick_needle(), default_needle(), default_needle(), kNoSetting);
   const std::vector<Reader> chosen = chosen_by_name(readers(), settings.models);
-  for (const auto& [name, empty] : {std::pair("windows", settings.windows.empty()),
-                                    {"learning_rates", settings.learning_rates.empty()}})
-    if (empty) throw UsageError("{} is empty, so nothing is measured", name);
+  check_not_empty("windows", settings.windows);
+  check_not_empty("learning_rates", settings.learning_rates);
   for (const int64_t times : settings.windows)
     for (const NeedleKind kind : kKinds) task::Needle(settings.task(kind, times));
   std::vector<std::pair<Json, BestRate>> trained;

@@ -7,10 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "lab/learner/sequence/task_learner.h"
-#include "lab/study/benchmarks/state_size.h"
 #include "lab/study/benchmarks/studies.h"
-#include "lab/study/comparison.h"
 #include "lab/task/people/people.h"
 #include "tessera/base/consecutive.h"
 #include "tessera/base/error.h"
@@ -45,8 +42,9 @@ struct StoredBitsSettings {
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     field("models", models, "which are trained, by their names in the table of results");
-    field("people", people, "how many people there are to learn");
-    field("exposures", exposures, "how often each is read; every number is a training");
+    field("people", people, "how many people there are to learn", config::at_least(1));
+    field("exposures", exposures, "how often each is read; every number is a training",
+          config::at_least(1));
     field("layers", layers, "blocks of each network");
     field("channels", channels, "width of each network");
     field("heads", heads, "memories per unit, attention heads");
@@ -262,7 +260,7 @@ void run_stored_bits(StudyContext& context) {
   const StoredBitsSettings settings =
       context.settings(quick_stored_bits(), default_stored_bits(), paper_stored_bits(), kNoSetting);
   const auto chosen = chosen_by_name(networks(), settings.models);
-  if (settings.exposures.empty()) throw UsageError("exposures is empty, so nothing is trained");
+  check_not_empty("exposures", settings.exposures);
   std::vector<Learnt> all;
   for (const Contestant& network : chosen)
     for (const int64_t exposures : settings.exposures)
