@@ -9,6 +9,19 @@
 
 namespace tessera {
 
+Corpus prepare_study_corpus(const CorpusConfig& data, const StudyContext& context,
+                            const std::string& folder) {
+  const auto path = context.folder() / folder;
+  const bool begun = std::filesystem::exists(path / "corpus.json");
+  Corpus corpus =
+      prepare_corpus(data, path, begun ? Start::kResume : Start::kNew, context.progress());
+  if (context.progress())
+    fmt::print(context.progress(), "Text: {}; {}; {} training and {} validation tokens\n",
+               corpus.description, corpus.tokenizer.description(), corpus.training.size(),
+               corpus.validation.size());
+  return corpus;
+}
+
 std::string folder_name(std::string_view name) {
   std::string folder;
   bool is_between = false;

@@ -15,10 +15,17 @@
 #include "lab/study/study.h"
 #include "tessera/base/error.h"
 #include "tessera/base/suggestion.h"
+#include "tessera/text/corpus.h"
 #include "tessera/train/training_report.h"
 
-/// How studies train several learners side by side.
+/// How studies train several learners side by side, and the text that they are given.
 namespace tessera {
+
+/// The text in this folder below the study's, in tokens. What the folder holds is reused, also when
+/// the text has changed since: a study that goes on reads what it began with. Throws what
+/// prepare_corpus throws.
+Corpus prepare_study_corpus(const CorpusConfig& data, const StudyContext& context,
+                            const std::string& folder = "corpus");
 
 /// Those of `all`, which have a `name` each, that a study's setting `models` names, in its order.
 /// Throws UsageError, with the nearest name, on one that is not among them, and where none is

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "lab/study/memo/kept_memo.h"
-#include "lab/study/memo/study_text.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/base/random.h"
@@ -153,8 +152,10 @@ TEST_F(MemoStudies, ForgettingGoesOnFromTheAnswersItHas) {
   std::istringstream stream(parts);
   for (std::string line; std::getline(stream, line);) lines.push_back(line + "\n");
   ASSERT_EQ(lines.size(), 7u);  // the revision, the memory, five kinds of contexts
-  // Stopped after two kinds: the others are asked now, with equal answers.
+  // Stopped after two kinds: the others are asked now, with equal answers, also where the text has
+  // changed since.
   write_file(file, lines[0] + lines[1] + lines[2] + lines[3]);
+  write_file(folder_ / "text.txt", "other words " + words(3000));
   EXPECT_EQ(run("forget", settings).summary(), whole);
   EXPECT_EQ(read_file(file), parts);
   // What is there is not computed again.

@@ -8,7 +8,6 @@
 #include <set>
 
 #include "lab/study/memo/invented_authors.h"
-#include "lab/study/memo/kolmogorov_smirnov.h"
 #include "lab/study/memo/subjects.h"
 #include "tests/lab/study/quick_study.h"
 #include "tests/support/temporary_folder.h"

@@ -6,9 +6,7 @@
 #include <optional>
 #include <unordered_set>
 
-#include "lab/study/memo/kolmogorov_smirnov.h"
 #include "lab/study/memo/studies.h"
-#include "lab/study/memo/study_text.h"
 #include "tessera/base/error.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/random.h"

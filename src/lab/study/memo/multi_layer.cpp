@@ -264,8 +264,8 @@ void check_multi_layer(const MultiLayerSettings& settings) {
   if (settings.texts_read > settings.texts)
     throw UsageError("texts_read is {}, expected no more than texts, {}", settings.texts_read,
                      settings.texts);
-  if (settings.decoys.empty() || settings.encodings.empty())
-    throw UsageError("decoys and encodings must name at least one each");
+  check_not_empty("decoys", settings.decoys);
+  check_not_empty("encodings", settings.encodings);
 }
 
 void run_multi_layer(StudyContext& context) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "lab/study/memo/studies.h"
-#include "lab/study/memo/study_text.h"
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
@@ -272,13 +271,13 @@ void hold_plan(StudyContext& context, const NaturalTextSettings& settings, const
 }
 
 void check_natural_text(const NaturalTextSettings& settings) {
-  if (settings.tokens.empty() ||
-      (settings.planned_tokens != 0 && settings.planned_tokens <= kLongestWindow + kRecited) ||
-      !(settings.planned_error > 0 && settings.planned_error < 1))
-    throw UsageError(
-        "tokens must name a length, planned_tokens = {} be 0 or above {}, and planned_error = {} "
-        "lie between 0 and 1",
-        settings.planned_tokens, kLongestWindow + kRecited, settings.planned_error);
+  check_not_empty("tokens", settings.tokens);
+  if (settings.planned_tokens != 0 && settings.planned_tokens <= kLongestWindow + kRecited)
+    throw UsageError("planned_tokens is {}, expected 0 or more than {}", settings.planned_tokens,
+                     kLongestWindow + kRecited);
+  if (!(settings.planned_error > 0 && settings.planned_error < 1))
+    throw UsageError("planned_error is {}, expected a number between 0 and 1",
+                     settings.planned_error);
 }
 
 void run_natural_text(StudyContext& context) {

@@ -295,8 +295,9 @@ void compare_projections(StudyContext& context, const SingleLayerSettings& setti
 }
 
 void check_single_layer(const SingleLayerSettings& settings) {
-  for (const auto* sizes : {&settings.heads, &settings.widths, &settings.columns})
-    if (sizes->empty()) throw UsageError("heads, widths and columns must name at least one each");
+  check_not_empty("heads", settings.heads);
+  check_not_empty("widths", settings.widths);
+  check_not_empty("columns", settings.columns);
   if (settings.projection_dimension % 4 != 0)
     throw UsageError("projection_dimension is {}, expected a multiple of 4",
                      settings.projection_dimension);

@@ -3,6 +3,11 @@
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
 
+#include <algorithm>
+#include <cmath>
+
+#include "tessera/base/error.h"
+#include "tessera/base/random.h"
 #include "tessera/model/initialisation.h"
 
 namespace tessera::memo_study {
@@ -37,6 +42,69 @@ double key_variance(const Memo& memo, uint64_t seed) {
   const auto scale =
       static_cast<double>(config.dimension) / static_cast<double>(config.layers * config.layers);
   return products.square().sum().item<double>() * scale / pairs;
+}
+
+double distance(const std::vector<double>& a, const std::vector<double>& b) {
+  double largest = 0;
+  size_t i = 0, j = 0;
+  while (i < a.size() && j < b.size()) {
+    const double value = std::min(a[i], b[j]);
+    while (i < a.size() && a[i] == value) ++i;
+    while (j < b.size() && b[j] == value) ++j;
+    largest = std::max(largest, std::abs(static_cast<double>(i) / static_cast<double>(a.size()) -
+                                         static_cast<double>(j) / static_cast<double>(b.size())));
+  }
+  return largest;
+}
+
+double same_distribution(std::vector<double> a, std::vector<double> b) {
+  std::ranges::sort(a);
+  std::ranges::sort(b);
+  const auto n = static_cast<double>(a.size()), m = static_cast<double>(b.size());
+  const double root = std::sqrt(n * m / (n + m));
+  const double x = (root + 0.12 + 0.11 / root) * distance(a, b);
+  if (x < 0.2) return 1;  // less than 1e-12 below it
+  double sum = 0;
+  for (int k = 1; k <= 100; ++k) sum += (k % 2 == 1 ? 2 : -2) * std::exp(-2.0 * k * k * x * x);
+  return std::clamp(sum, 0.0, 1.0);
+}
+
+StudyText beginning_of(const CorpusConfig& data, int64_t tokens, const StudyContext& context) {
+  const Corpus corpus = prepare_study_corpus(data, context);
+  if (corpus.training.size() < tokens)
+    throw UsageError("{} tokens are wanted of {}, whose training part has {}", tokens,
+                     corpus.description, corpus.training.size());
+  std::vector<int64_t> ids(static_cast<size_t>(tokens));
+  corpus.training.read(0, ids);
+  return {corpus.description, corpus.tokenizer.vocabulary_size(), {ids.begin(), ids.end()}};
+}
+
+std::vector<int64_t> random_places(int64_t begin, int64_t end, int64_t count, uint64_t seed) {
+  std::vector<int64_t> places;
+  if (end - begin <= count) {
+    for (int64_t place = begin; place < end; ++place) places.push_back(place);
+    return places;
+  }
+  RandomStream random(seed);
+  for (int64_t i = 0; i < count; ++i)
+    places.push_back(begin +
+                     static_cast<int64_t>(random.below(static_cast<uint64_t>(end - begin))));
+  std::sort(places.begin(), places.end());
+  return places;
+}
+
+std::vector<std::span<const int32_t>> contexts_before(std::span<const int32_t> tokens,
+                                                      std::span<const int64_t> places) {
+  std::vector<std::span<const int32_t>> contexts;
+  for (const int64_t place : places)
+    contexts.push_back(tokens.subspan(static_cast<size_t>(place - kLongestWindow), kLongestWindow));
+  return contexts;
+}
+
+std::vector<double> counts_of(std::span<const int32_t> tokens, int64_t vocabulary) {
+  std::vector<double> counts(static_cast<size_t>(vocabulary), 1.0);
+  for (const int32_t token : tokens) ++counts[token];
+  return counts;
 }
 
 }  // namespace tessera::memo_study

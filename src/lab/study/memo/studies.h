@@ -3,8 +3,12 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
 
-#include "lab/study/study.h"
+#include "lab/study/comparison.h"
+#include "tessera/memo/text_memory.h"
 #include "tessera/model/memo.h"
 
 /// The studies of "MeMo: Towards Language Models with Associative Memory Mechanisms" (Zanzotto et
@@ -25,6 +29,38 @@ double accuracy(const at::Tensor& outputs, const at::Tensor& embeddings, const a
 /// c_W of the noise law, measured: d Var(q . q') / l^2 over the keys q that windows of random
 /// tokens are read with.
 double key_variance(const Memo& memo, uint64_t seed);
+
+/// Largest difference of the distribution functions of two samples, each ascending (Kolmogorov and
+/// Smirnov).
+double distance(const std::vector<double>& a, const std::vector<double>& b);
+
+/// How probable a distance at least as large is for two samples of one distribution (the limit for
+/// many values, with the correction of Stephens 1970). Neither may be empty.
+double same_distribution(std::vector<double> a, std::vector<double> b);
+
+constexpr int32_t kTextHeads = 4, kTextLayers = 3;
+constexpr int64_t kLongestWindow = 64;  // tokens: heads^layers
+
+/// The beginning of a natural text.
+struct StudyText {
+  std::string description;
+  int64_t vocabulary;
+  std::vector<int32_t> tokens;
+};
+
+/// Its first `tokens` tokens. Throws UsageError where it has fewer, and what
+/// prepare_study_corpus throws.
+StudyText beginning_of(const CorpusConfig& data, int64_t tokens, const StudyContext& context);
+
+/// `count` places in [begin, end), in order, by the seed; all of them where there are fewer.
+std::vector<int64_t> random_places(int64_t begin, int64_t end, int64_t count, uint64_t seed);
+
+/// The kLongestWindow tokens before each place, which is at least that far in.
+std::vector<std::span<const int32_t>> contexts_before(std::span<const int32_t> tokens,
+                                                      std::span<const int64_t> places);
+
+/// How often each token of the vocabulary occurs, plus one.
+std::vector<double> counts_of(std::span<const int32_t> tokens, int64_t vocabulary);
 
 Study single_layer();
 Study multi_layer();

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <optional>
 
-#include "lab/study/memo/kolmogorov_smirnov.h"
 #include "lab/study/memo/studies.h"
 #include "lab/study/memo/subjects.h"
 #include "tessera/base/error.h"

@@ -47,10 +47,6 @@ NetworkSettings paper_network_settings();
 /// The same on as many stories as BabiStories has.
 NetworkSettings paper_story_settings();
 
-/// The text of all in the study's folder. A corpus that the folder holds is reused.
-Corpus prepare_study_corpus(const CorpusConfig& data, const StudyContext& context,
-                            const std::string& folder = "corpus");
-
 using TrainedNetwork = TrainedContestant<TextLearner>;
 
 /// Trains each network once with the settings' seed. Contestant::model: the kind, and fields that
