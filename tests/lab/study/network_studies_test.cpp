@@ -69,7 +69,25 @@ TEST_F(NetworkStudies, DepthTrainsBothKindsAtEveryDepth) {
   EXPECT_THAT(message_of<UsageError>([&] {
                 run("depth", {{"depths", Json::array()}});
               }),
-              HasSubstr("depths must name at least one"));
+              HasSubstr("depths is empty"));
+}
+
+TEST_F(NetworkStudies, RefuseToMeasureNothingBeforeAnyTraining) {
+  for (const auto& [study, count] :
+       {std::pair("attention", "sequences"), std::pair("out-of-distribution", "windows"),
+        std::pair("prompts", "beams"), std::pair("prompts", "tokens"),
+        std::pair("prompts", "questions")})
+    EXPECT_THAT(message_of<UsageError>([&, study = study, count = count] {
+                  run(study, {{count, 0}});
+                }),
+                HasSubstr(fmt::format("{} is 0", count)))
+        << study;
+  EXPECT_THAT(
+      message_of<UsageError>([&] {
+        test::run_quick("memory-mosaics/stories", {{"data", {{"stories", 0}}}}, folder_.path());
+      }),
+      HasSubstr("data.stories is 0, expected 1 or more"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "config.toml"));
 }
 
 TEST_F(NetworkStudies, TrainedNetworksAreKept) {

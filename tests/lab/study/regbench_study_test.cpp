@@ -84,7 +84,8 @@ TEST_F(RegBenchStudy, RefusesSettingsBeforeAnyTraining) {
   EXPECT_THAT(message({{"models", Json::array()}}), HasSubstr("models is empty"));
   EXPECT_THAT(message({{"languages", {100, 31}}}), HasSubstr("data.languages is 31"));
   EXPECT_THAT(message({{"search", {{"heads", {2, 3}}}}}), HasSubstr("model.heads is 3"));
-  EXPECT_THAT(message({{"search", {{"layers", Json::array()}}}}), HasSubstr("a list is empty"));
+  EXPECT_THAT(message({{"search", {{"layers", Json::array()}}}}),
+              HasSubstr("search.layers is empty"));
   EXPECT_THAT(message({{"evaluations", 0}}), HasSubstr("evaluations is 0"));
   EXPECT_THAT(message({{"epochs", 0}}), HasSubstr("epochs is 0"));
   EXPECT_THAT(message({{"train", {{"batch", 0}}}}), HasSubstr("train.batch is 0"));

@@ -120,9 +120,22 @@ TEST(ScalingLawStudies, SameSeedSameNumbers) {
   EXPECT_NE(points(1), points(2));
 }
 
+TEST(ScalingLawStudies, SayTheSizesThatWereRun) {
+  const test::TemporaryFolder folder;
+  const Json decoders = {{"runs", 1}, {"inputs", 512}, {"outputs", 50}};
+  EXPECT_THAT(run_law("decoders", decoders, folder / "decoders").summary(),
+              testing::HasSubstr("V = 50 outputs, d = 512"));
+  run_law("fig6", {{"inputs", 12}}, folder / "fig6");
+  EXPECT_THAT(read_file(folder / "fig6" / "report.html"),
+              testing::HasSubstr("each of 1000 samples; N = 12, M = 5, d = 5, α = 1.5."));
+}
+
 TEST(ScalingLawStudies, RefuseSettingsThatMakeNoModel) {
   const test::TemporaryFolder folder;
   EXPECT_THROW(run_law("fig1", {{"runs", 0}}, folder.path()), UsageError);
+  // More outputs than the law counts, and too few vectors to draw a pair of at the widest angle.
+  EXPECT_THROW(run_law("fig1", {{"outputs", (int64_t{1} << 32) + 1}}, folder.path()), UsageError);
+  EXPECT_THROW(run_law("lemma1", {{"most", 4}}, folder.path()), UsageError);
 }
 
 }  // namespace

@@ -196,6 +196,10 @@ TEST_F(StmStudies, CostTimesTheModels) {
   const StudyResults results = run("cost", {{"batch", 1}, {"iterations", 1}, {"widths", {4, 8}}});
   for (const auto& comparison : results.comparisons()) EXPECT_GT(comparison.ours, 0);
   EXPECT_EQ(results.points().size(), 4u);
+  EXPECT_THAT(test::message_of<UsageError>([&] {
+                run("cost", {{"iterations", 0}});
+              }),
+              HasSubstr("iterations is 0"));
 }
 
 // Two rates and two starts of the STM, and four rates of the LSTM between the two.

@@ -30,7 +30,7 @@ struct AttentionSettings : NetworkSettings {
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     NetworkSettings::visit_fields(field);
-    field("sequences", sequences, "texts that the weights are averaged over");
+    field("sequences", sequences, "texts that the weights are averaged over", config::at_least(1));
   }
 };
 

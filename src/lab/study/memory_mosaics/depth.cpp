@@ -9,7 +9,6 @@
 
 #include "lab/study/memory_mosaics/network_training.h"
 #include "lab/study/memory_mosaics/studies.h"
-#include "tessera/base/error.h"
 
 namespace tessera::memory_mosaics_study {
 namespace {
@@ -62,7 +61,7 @@ double published_ratio(int64_t depth) {
 void run_depth(StudyContext& context) {
   const DepthSettings settings =
       context.settings(quick_depth(), default_depth(), paper_depth(), kNoSetting);
-  if (settings.depths.empty()) throw UsageError("depths must name at least one");
+  check_not_empty("depths", settings.depths);
   StudyResults& results = context.results();
   const Corpus corpus = prepare_study_corpus(settings.data, context);
   std::vector<Contestant> contestants;

@@ -21,7 +21,7 @@ struct OutOfDistributionSettings : NetworkSettings {
   void visit_fields(Visitor&& field) {
     NetworkSettings::visit_fields(field);
     field("other", other, "the other text, a file or a folder; empty: a text that the machine has");
-    field("windows", windows, "windows of the other text that are read");
+    field("windows", windows, "windows of the other text that are read", config::at_least(1));
   }
 };
 
@@ -114,8 +114,9 @@ void add_ranges(const std::vector<ReadText>& readers, int64_t window, StudyResul
 }
 
 void run_out_of_distribution(StudyContext& context) {
-  const OutOfDistributionSettings settings = context.settings(
-      quick_out_of_distribution(), default_out_of_distribution(), paper_out_of_distribution());
+  const OutOfDistributionSettings settings =
+      context.settings(quick_out_of_distribution(), default_out_of_distribution(),
+                       paper_out_of_distribution(), kNoSetting);
   const Corpus corpus = prepare_study_corpus(settings.data, context);
   const CorpusConfig other_data{
       .text = settings.other,

@@ -40,9 +40,10 @@ struct PromptSettings : NetworkSettings {
     NetworkSettings::visit_fields(field);
     field("mosaic", mosaic, "model directory of a Memory Mosaic; none: one is trained");
     field("gpt", gpt, "model directory of a GPT; none: one is trained");
-    field("beams", beams, "width of the beam search that continues the prompts");
-    field("tokens", tokens, "length of a continuation at most");
-    field("questions", questions, "generated questions of each kind");
+    field("beams", beams, "width of the beam search that continues the prompts",
+          config::at_least(1));
+    field("tokens", tokens, "length of a continuation at most", config::at_least(1));
+    field("questions", questions, "generated questions of each kind", config::at_least(1));
   }
 };
 

@@ -155,7 +155,6 @@ std::vector<Trial> trials_of(const Entry& entry, const RegBenchSettings& setting
           if (std::find(trials.begin(), trials.end(), trial) == trials.end())
             trials.push_back(std::move(trial));
         }
-  if (trials.empty()) throw UsageError("search: a list is empty, so nothing is trained");
   return trials;
 }
 
@@ -251,6 +250,10 @@ void add_regbench_differences(const RegBenchSettings& settings, StudyResults& re
 std::vector<Experiment> experiments_of(const StudyContext& context,
                                        const RegBenchSettings& settings) {
   settings.train.check();
+  check_not_empty("search.layers", settings.search.layers);
+  check_not_empty("search.heads", settings.search.heads);
+  check_not_empty("search.channels", settings.search.channels);
+  check_not_empty("search.weight_decay", settings.search.weight_decay);
   const std::vector<Entry> models = chosen_by_name(entries(), settings.models);
   std::vector<Experiment> experiments;
   for (const int64_t languages : settings.languages)

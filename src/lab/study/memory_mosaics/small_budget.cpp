@@ -11,7 +11,6 @@
 #include "lab/study/comparison.h"
 #include "lab/study/memory_mosaics/network_training.h"
 #include "lab/study/memory_mosaics/studies.h"
-#include "tessera/base/error.h"
 #include "tessera/base/statistics.h"
 #include "tessera/model/language_model.h"
 #include "tessera/report/line_chart.h"
@@ -238,8 +237,9 @@ void train_on(const std::string& text, const std::string& place,
 void run_small_budget(StudyContext& context) {
   const SmallBudgetSettings settings = context.settings(
       quick_small_budget(), default_small_budget(), paper_small_budget(), kNoSetting);
-  if (settings.texts.empty() || settings.sizes.empty() || settings.learning_rates.empty())
-    throw UsageError("texts, sizes and learning_rates must name at least one each");
+  check_not_empty("texts", settings.texts);
+  check_not_empty("sizes", settings.sizes);
+  check_not_empty("learning_rates", settings.learning_rates);
   Tables tables;
   for (size_t i = 0; i < settings.texts.size(); ++i)
     train_on(settings.texts[i], fmt::format("text-{}", i + 1), settings, context, tables);

@@ -11,13 +11,14 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "lab/study/comparison.h"
 #include "lab/study/memory_mosaics/studies.h"
 #include "lab/task/sequence/sequence_task.h"
+#include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
 #include "tessera/data/text_encoder.h"
 #include "tessera/report/bar_chart.h"
-#include "tessera/text/corpus.h"
 
 namespace tessera::memory_mosaics_study {
 namespace {
@@ -43,7 +44,8 @@ struct StorySettings {
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     field("data", data, "how many stories, cut into which tokens");
-    field("validation_stories", validation_stories, "stories of the validation part");
+    field("validation_stories", validation_stories, "stories of the validation part",
+          config::at_least(1));
     field("samples", samples, "stories that the report shows");
   }
 };
@@ -209,8 +211,9 @@ void run_stories(StudyContext& context) {
   for (StorySettings* settings : {&quick, &standard, &paper})
     settings->data.stories_seed = static_cast<int64_t>(context.seed());
   const StorySettings settings = context.settings(quick, standard, paper, kNoSetting);
-  const Corpus corpus =
-      prepare_corpus(settings.data, context.folder() / "corpus", Start::kNew, context.progress());
+  if (settings.data.stories < 1)
+    throw UsageError("data.stories is {}, expected 1 or more", settings.data.stories);
+  const Corpus corpus = prepare_study_corpus(settings.data, context);
   const auto seed = static_cast<uint64_t>(settings.data.stories_seed);
   const uint64_t training_set = task::split_seed(seed, Split::kTraining);
   const Counts training =

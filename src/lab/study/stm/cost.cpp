@@ -26,9 +26,11 @@ struct CostSettings {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("batch", batch, "sequences of a batch");
-    field("iterations", iterations, "timed training iterations of each model, after one more");
-    field("widths", widths, "widths of keys and values at which the attentions are timed");
+    field("batch", batch, "sequences of a batch", config::at_least(1));
+    field("iterations", iterations, "timed training iterations of each model, after one more",
+          config::at_least(1));
+    field("widths", widths, "widths of keys and values at which the attentions are timed",
+          config::at_least(1));
   }
 };
 

@@ -9,7 +9,6 @@
 #include "lab/study/comparison.h"
 #include "lab/study/stm/studies.h"
 #include "lab/task/pong/pong_players.h"
-#include "tessera/base/error.h"
 #include "tessera/base/random.h"
 #include "tessera/report/tiles.h"
 
@@ -262,7 +261,7 @@ void add_pong_differences(StudyContext& context, const PongSettings& settings) {
 }
 
 void check_pong(const PongSettings& settings) {
-  if (settings.frame_skips.empty()) throw UsageError("frame_skips is empty, expected 1 or more");
+  check_not_empty("frame_skips", settings.frame_skips);
   for (const int64_t skip : settings.frame_skips) {
     PongTrainingConfig training = settings.training;
     training.environment.frame_skip = skip;

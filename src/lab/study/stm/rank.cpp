@@ -125,6 +125,7 @@ Ranks trained_ranks(StudyContext& context, const RankSettings& settings, const R
 void run_rank(StudyContext& context) {
   const RankSettings settings =
       context.settings(quick_rank(), default_rank(), paper_rank(), kNoSetting);
+  check_not_empty("tasks", settings.tasks);
   Table table("Numerical rank of the distillation G2",
               {"task", "d", "before training", "expected there", "after", "published"});
   for (const std::string& name : settings.tasks) {

@@ -68,7 +68,6 @@ std::vector<Try> stm_tries(const RecipeSettings& settings) {
           tries.push_back(
               {"STM", fmt::format("alpha {:g}, n_q {}, d {}", alpha, slots, width),
                model_table<Stm>(short_training_stm(slots, width, {alpha, alpha, alpha})), rate});
-  if (tries.empty()) throw UsageError("a list of what is tried is empty");
   return tries;
 }
 
@@ -87,6 +86,10 @@ std::vector<Try> tries_of(const Contestant& contestant, const RecipeSettings& se
 void run_recipes(StudyContext& context) {
   const RecipeSettings settings =
       context.settings(quick_recipes(), default_recipes(), default_recipes(), kNoSetting);
+  check_not_empty("learning_rates", settings.learning_rates);
+  check_not_empty("alphas", settings.alphas);
+  check_not_empty("slots", settings.slots);
+  check_not_empty("widths", settings.widths);
   task::TaskTrainingConfig common;
   common.task = {{"name", settings.task}};
   for (const auto& size : settings.sizes) config::set_from_text(common.task, size);
