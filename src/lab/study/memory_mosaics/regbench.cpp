@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 
+#include "lab/learner/regbench/context_counts.h"
+#include "lab/learner/regbench/regbench_learner.h"
 #include "lab/study/comparison.h"
-#include "lab/study/memory_mosaics/regbench_outcome.h"
 #include "lab/study/memory_mosaics/studies.h"
-#include "tessera/base/error.h"
+#include "tessera/report/line_chart.h"
 
 namespace tessera::memory_mosaics_study {
 namespace {
@@ -68,6 +71,12 @@ struct RegBenchSettings {
           config::at_least(1));
     field("train", train, "how every model is trained; steps and warm-up follow from the epochs");
   }
+};
+
+/// A score as the paper has it; NaN where it has none.
+struct PublishedScore {
+  double accuracy = ResultPoint::kNone;
+  double distance = ResultPoint::kNone;
 };
 
 /// A model of the figure.
@@ -196,6 +205,17 @@ std::string folder_of(const task::RegBenchTrainingConfig& config, const std::str
                      model.at("channels").dump(), config.train.weight_decay);
 }
 
+/// What a model came to with so many languages.
+struct RegBenchOutcome {
+  std::string name;
+  task::RegBenchTrainingConfig config;  ///< of the trial with the lowest validation loss
+  StudyTraining<RegBenchLearner> training;
+  int64_t trials = 0;
+  PublishedScore published;
+
+  bool is_on_new_languages() const { return config.data.measured_on == MeasuredOn::kNewLanguages; }
+};
+
 RegBenchOutcome best_of_search(StudyContext& context, const RegBenchSettings& settings,
                                const Experiment& experiment) {
   const auto& [entry, languages, measured_on] = experiment;
@@ -216,6 +236,125 @@ RegBenchOutcome best_of_search(StudyContext& context, const RegBenchSettings& se
            found != entry.new_languages.end())
     best->published = found->second;
   return std::move(*best);
+}
+
+void add_comparisons(const std::vector<RegBenchOutcome>& outcomes, StudyResults& results) {
+  for (const RegBenchOutcome& outcome : outcomes) {
+    const std::string where =
+        fmt::format("{}, {} languages{}", outcome.name, outcome.config.data.languages,
+                    outcome.is_on_new_languages() ? "" : ", new strings of the same");
+    const auto compare = [&](const char* label, double published, const char* metric) {
+      if (!std::isnan(published))
+        results.compare({.what = fmt::format("{}: {}", where, label),
+                         .published = published,
+                         .ours = outcome.training.trained.test.at(metric)});
+    };
+    compare("accuracy", outcome.published.accuracy, "accuracy");
+    compare("TVD", outcome.published.distance, "distance");
+  }
+}
+
+/// Of the outcomes on new languages or on trained ones.
+Table score_table(const std::vector<RegBenchOutcome>& outcomes, bool on_new_languages,
+                  const std::string& title) {
+  Table table(title,
+              {"model", "languages", "accuracy", "TVD", "loss (nats)", "updates", "minutes"});
+  for (const RegBenchOutcome& outcome : outcomes) {
+    if (outcome.is_on_new_languages() != on_new_languages) continue;
+    const Trained& trained = outcome.training.trained;
+    table.add_row(
+        {outcome.name, outcome.config.data.languages, Cell::fixed(trained.test.at("accuracy"), 3),
+         Cell::fixed(trained.test.at("distance"), 3), Cell::fixed(trained.validation_loss(), 3),
+         trained.steps, Cell::fixed(trained.seconds / 60, 1)});
+  }
+  return table;
+}
+
+Table network_table(const std::vector<RegBenchOutcome>& outcomes) {
+  Table table("The networks: those of the lowest validation loss among what was tried",
+              {"model", "languages", "measured on", "tried", "layers", "heads", "channels", "decay",
+               "parameters"});
+  for (const RegBenchOutcome& outcome : outcomes) {
+    const Json& model = outcome.config.model;
+    table.add_row({outcome.name, outcome.config.data.languages,
+                   outcome.is_on_new_languages() ? "new ones" : "the same", outcome.trials,
+                   model.at("layers").get<int64_t>(),
+                   model.contains("heads") ? Cell(model.at("heads").get<int64_t>()) : Cell(),
+                   model.at("channels").get<int64_t>(),
+                   Cell::significant(outcome.config.train.weight_decay, 3),
+                   outcome.training.learner->parameter_count()});
+  }
+  return table;
+}
+
+/// What counting in the sequence itself scores on the test sequences of new languages.
+struct Level {
+  std::string name;
+  Metrics score;
+};
+
+std::vector<Level> levels_of(const std::vector<RegBenchOutcome>& outcomes) {
+  const auto found = std::find_if(outcomes.begin(), outcomes.end(), [](const auto& outcome) {
+    return outcome.is_on_new_languages();
+  });
+  if (found == outcomes.end()) return {};
+  const auto& config = found->config;
+  const auto counted = [&](int64_t context) {
+    const task::RegBenchScore score = task::score_context_counts(
+        task::RegBench(config.task), config.set(task::Split::kTest), config.data.held_out, context);
+    return Metrics{{"accuracy", score.accuracy()}, {"distance", score.distance()}};
+  };
+  return {{"counts of letters", counted(0)},
+          {"counts after one symbol", counted(1)},
+          {"counts after two symbols", counted(2)}};
+}
+
+Table level_table(const std::vector<Level>& levels) {
+  Table table("Counting in the sequence, without any training", {"strategy", "accuracy", "TVD"});
+  for (const auto& [name, score] : levels)
+    table.add_row(
+        {name, Cell::fixed(score.at("accuracy"), 3), Cell::fixed(score.at("distance"), 3)});
+  return table;
+}
+
+/// One panel of figure 9: a score against the number of training languages. metric: also the name
+/// of the picture's file; label: what it is called there.
+void add_panel(const std::vector<RegBenchOutcome>& outcomes, const std::vector<Level>& levels,
+               StudyResults& results, const std::string& metric, const std::string& title,
+               const std::string& label, double PublishedScore::*published) {
+  auto chart = std::make_unique<LineChart>(title, Axis{"training languages", Scale::kLog},
+                                           Axis{label, Scale::kLinear, 0.0, 1.0});
+  double first = INFINITY, last = 0;
+  std::vector<std::string> names;
+  for (const RegBenchOutcome& outcome : outcomes)
+    if (std::find(names.begin(), names.end(), outcome.name) == names.end())
+      names.push_back(outcome.name);
+  for (const std::string& name : names) {
+    Series ours{name, {}, SeriesStyle::kLine}, theirs{name, {}, SeriesStyle::kPublished};
+    for (const RegBenchOutcome& outcome : outcomes) {
+      if (outcome.name != name || !outcome.is_on_new_languages()) continue;
+      const auto languages = static_cast<double>(outcome.config.data.languages);
+      first = std::min(first, languages);
+      last = std::max(last, languages);
+      const double value = outcome.training.trained.test.at(metric);
+      const double paper = outcome.published.*published;
+      results.add_point({.series = fmt::format("{}, {}", name, label),
+                         .x = languages,
+                         .y = value,
+                         .published = paper});
+      ours.points.push_back({languages, value});
+      if (!std::isnan(paper)) theirs.points.push_back({languages, paper});
+    }
+    chart->add(std::move(ours));
+    if (!theirs.points.empty()) chart->add(std::move(theirs));
+  }
+  for (const Level& level : levels) {
+    const double value = level.score.at(metric);
+    chart->add({level.name, {{first, value}, {last, value}}, SeriesStyle::kReference});
+  }
+  results.add_chart(metric, std::move(chart),
+                    "Hollow: as published, read off the figure. Dashed: who only counts what "
+                    "followed the last symbols in the sequence itself.");
 }
 
 void add_regbench_differences(const RegBenchSettings& settings, StudyResults& results) {
@@ -250,6 +389,7 @@ void add_regbench_differences(const RegBenchSettings& settings, StudyResults& re
 std::vector<Experiment> experiments_of(const StudyContext& context,
                                        const RegBenchSettings& settings) {
   settings.train.check();
+  if (settings.trained_languages <= 0) check_not_empty("languages", settings.languages);
   check_not_empty("search.layers", settings.search.layers);
   check_not_empty("search.heads", settings.search.heads);
   check_not_empty("search.channels", settings.search.channels);
@@ -274,8 +414,22 @@ void run_regbench(StudyContext& context) {
   std::vector<RegBenchOutcome> outcomes;
   for (const Experiment& experiment : experiments_of(context, settings))
     outcomes.push_back(best_of_search(context, settings, experiment));
-  add_regbench_outcomes(outcomes, context.results());
-  add_regbench_differences(settings, context.results());
+
+  StudyResults& results = context.results();
+  const std::vector<Level> levels = levels_of(outcomes);
+  add_panel(outcomes, levels, results, "accuracy", "Next symbols of new languages", "accuracy",
+            &PublishedScore::accuracy);
+  add_panel(outcomes, levels, results, "distance", "Next-symbol distributions of new languages",
+            "TVD", &PublishedScore::distance);
+  results.add_table("new_languages",
+                    score_table(outcomes, true, "On languages not seen in training"));
+  if (!levels.empty()) results.add_table("levels", level_table(levels));
+  if (settings.trained_languages > 0)
+    results.add_table("trained_languages",
+                      score_table(outcomes, false, "On new strings of the training languages"));
+  results.add_table("networks", network_table(outcomes));
+  add_comparisons(outcomes, results);
+  add_regbench_differences(settings, results);
 }
 
 }  // namespace
