@@ -64,7 +64,7 @@ const std::vector<Contestant>& attending_networks() {
         .name = name, .model = {{"kind", "gpt"}, {"positions", positions}}, .folder = folder};
   };
   static const std::vector<Contestant> all = {
-      {.name = "Memory Mosaic", .model = {{"kind", "memory_mosaic"}}, .folder = "memory_mosaic"},
+      network_of("Memory Mosaic", "memory_mosaic"),
       gpt("GPT, learned positions", "learned", "gpt_learned"),
       gpt("GPT, RoPE", "rotary", "gpt_rope"),
       gpt("GPT, ALiBi", "alibi", "gpt_alibi"),

@@ -52,10 +52,9 @@ std::string blocks(int64_t depth) {
   return fmt::format("{} block{}", depth, depth == 1 ? "" : "s");
 }
 
-/// Zhang et al. 2024: 12 blocks after 80,000 steps on BabiStories, validation. The curves of one
-/// block end at about 1.9 and 2.0.
+/// The curves of one block end at about 1.9 and 2.0.
 double published_ratio(int64_t depth) {
-  return depth == 1 ? 1.9 / 2.0 : depth == 12 ? 1.498 / 1.494 : NAN;
+  return depth == 1 ? 1.9 / 2.0 : depth == 12 ? kPublishedRatio : NAN;
 }
 
 void run_depth(StudyContext& context) {

@@ -94,8 +94,21 @@ std::vector<TrainedNetwork> train_networks(const NetworkSettings& settings,
   });
 }
 
+Contestant network_of(const std::string& name, const std::string& kind) {
+  return {.name = name, .model = {{"kind", kind}}, .folder = kind};
+}
+
 double validation_loss(const TrainedNetwork& network) {
   return network.first().trained.validation_loss();
+}
+
+void add_size_difference(const NetworkSettings& settings, int64_t paper_layers,
+                         StudyResults& results) {
+  results.add_difference(fmt::format(
+      "{} blocks of {} channels, {} steps of {} windows of {} tokens; the paper: {} blocks of 768 "
+      "channels, 80,000 steps of 512 windows of 512 tokens.",
+      settings.layers, settings.channels, settings.train.steps,
+      settings.train.batch * settings.train.accumulation, settings.window, paper_layers));
 }
 
 void add_network_results(const std::vector<TrainedNetwork>& networks, const Corpus& corpus,

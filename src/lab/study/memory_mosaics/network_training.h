@@ -47,6 +47,13 @@ NetworkSettings paper_network_settings();
 /// The same on as many stories as BabiStories has.
 NetworkSettings paper_story_settings();
 
+/// The validation loss of a Memory Mosaic over that of a GPT in figure 7: 12 blocks after 80,000
+/// steps on BabiStories.
+constexpr double kPublishedRatio = 1.498 / 1.494;
+
+/// A network of this kind, whose folder is named after it.
+Contestant network_of(const std::string& name, const std::string& kind);
+
 using TrainedNetwork = TrainedContestant<TextLearner>;
 
 /// Trains each network once with the settings' seed. Contestant::model: the kind, and fields that
@@ -55,6 +62,10 @@ std::vector<TrainedNetwork> train_networks(const NetworkSettings& settings,
                                            const std::vector<Contestant>& networks,
                                            const Corpus& corpus, const StudyContext& context);
 double validation_loss(const TrainedNetwork& network);
+
+/// Says how networks and training differ from the paper's, which had so many blocks there.
+void add_size_difference(const NetworkSettings& settings, int64_t paper_layers,
+                         StudyResults& results);
 
 /// add_text_results() of these networks.
 void add_network_results(const std::vector<TrainedNetwork>& networks, const Corpus& corpus,

@@ -125,10 +125,8 @@ void run_out_of_distribution(StudyContext& context) {
   const Corpus other = prepare_study_corpus(other_data, context, "other-corpus");
 
   const auto trained = train_networks(
-      settings,
-      {{.name = "GPT", .model = {{"kind", "gpt"}}, .folder = "gpt"},
-       {.name = "Memory Mosaic", .model = {{"kind", "memory_mosaic"}}, .folder = "memory_mosaic"}},
-      corpus, context);
+      settings, {network_of("GPT", "gpt"), network_of("Memory Mosaic", "memory_mosaic")}, corpus,
+      context);
 
   std::vector<ReadText> at_home, abroad;
   for (const TrainedNetwork& network : trained) {
@@ -152,11 +150,7 @@ void run_out_of_distribution(StudyContext& context) {
   results.add_difference(fmt::format(
       "Learnt from: {}. Read: {}. The paper: BabiStories, and the Simple English Wikipedia.",
       corpus.description, other.description));
-  results.add_difference(fmt::format(
-      "{} blocks of {} channels, {} steps of {} windows of {} tokens; the paper: 12 blocks of 768 "
-      "channels, 80,000 steps of 512 windows of 512 tokens.",
-      settings.layers, settings.channels, settings.train.steps,
-      settings.train.batch * settings.train.accumulation, settings.window));
+  add_size_difference(settings, 12, results);
 }
 
 }  // namespace

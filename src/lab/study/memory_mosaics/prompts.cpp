@@ -174,8 +174,7 @@ Readers make_readers(const PromptSettings& settings, const StudyContext& context
       readers.all.emplace_back(name, load_model(folder), Tokenizer::load(folder));
       return;
     }
-    const Contestant contestant{.name = name, .model = {{"kind", kind}}, .folder = kind};
-    auto trained = train_networks(settings, {contestant}, *readers.corpus, context);
+    auto trained = train_networks(settings, {network_of(name, kind)}, *readers.corpus, context);
     readers.trained.push_back(std::move(trained.front()));
     readers.all.emplace_back(name, readers.trained.back().first().learner->model(),
                              readers.corpus->tokenizer);
@@ -191,11 +190,10 @@ void add_training(const Readers& readers, const PromptSettings& settings, StudyR
   results.add_difference(
       fmt::format("Text: {}, not BabiStories, which a large language model has written.",
                   readers.corpus->description));
-  results.add_difference(fmt::format(
-      "{} blocks of {} channels, dropout {:g} and {} steps of {} windows of {} tokens, not 18 of "
-      "768, 0.05 and 80,000 steps of 512 windows of 512 tokens.",
-      settings.layers, settings.channels, settings.dropout, settings.train.steps,
-      settings.train.batch * settings.train.accumulation, settings.window));
+  add_size_difference(settings, 18, results);
+  if (settings.dropout != NetworkSettings().dropout)
+    results.add_difference(
+        fmt::format("Dropout {:g}; the paper: {:g}.", settings.dropout, NetworkSettings().dropout));
 }
 
 void continue_prompts(const std::vector<Reader>& readers, const PromptSettings& settings,
