@@ -1,7 +1,5 @@
 // Table 8: the numerical rank of the distillation G2, before and after training.
 
-#include "lab/study/stm/rank.h"
-
 #include <ATen/ATen.h>
 
 #include <cmath>
