@@ -1,5 +1,7 @@
 #pragma once
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cstdint>
 #include <cstdio>
@@ -11,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tessera/base/config.h"
@@ -172,6 +175,23 @@ struct Study {
   std::string figure;  ///< "figure 1"
   StudyCost cost;
   std::function<void(StudyContext&)> run;
+};
+
+/// A paper, whose studies have ids that begin alike.
+struct Paper {
+  std::string_view id;    ///< "scaling-laws"
+  std::string_view name;  ///< "Cabannes, Dohmatob, Bietti 2024"
+
+  /// study: "fig1".
+  Study study(std::string_view study, std::string title, std::string figure, StudyCost cost,
+              std::function<void(StudyContext&)> run) const {
+    return {fmt::format("{}/{}", id, study),
+            std::move(title),
+            std::string(name),
+            std::move(figure),
+            cost,
+            std::move(run)};
+  }
 };
 
 /// Every study, in the order of the papers.

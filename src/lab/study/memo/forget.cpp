@@ -283,12 +283,8 @@ void run_forget(StudyContext& context) {
 }  // namespace
 
 Study forget() {
-  return {.id = "memo/forget",
-          .title = "What is left of a document that was forgotten",
-          .paper = kPaper,
-          .figure = "not in the paper",
-          .cost = {.quick = about(5), .standard = about(60)},
-          .run = run_forget};
+  return kPaper.study("forget", "What is left of a document that was forgotten", "not in the paper",
+                      {about(5), about(60)}, run_forget);
 }
 
 }  // namespace tessera::memo_study

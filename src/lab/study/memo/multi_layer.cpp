@@ -310,12 +310,8 @@ void run_multi_layer(StudyContext& context) {
 }  // namespace
 
 Study multi_layer() {
-  return {.id = "memo/multi-layer",
-          .title = "How much text a memory of several layers recalls",
-          .paper = kPaper,
-          .figure = "figure 4",
-          .cost = {.quick = took(14), .standard = about(600)},
-          .run = run_multi_layer};
+  return kPaper.study("multi-layer", "How much text a memory of several layers recalls", "figure 4",
+                      {took(14), about(600)}, run_multi_layer);
 }
 
 }  // namespace tessera::memo_study

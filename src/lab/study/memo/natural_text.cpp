@@ -302,12 +302,8 @@ void run_natural_text(StudyContext& context) {
 }  // namespace
 
 Study natural_text() {
-  return {.id = "memo/natural-text",
-          .title = "How much natural text each code recalls",
-          .paper = kPaper,
-          .figure = "not in the paper",
-          .cost = {.quick = about(20), .standard = about(300)},
-          .run = run_natural_text};
+  return kPaper.study("natural-text", "How much natural text each code recalls", "not in the paper",
+                      {about(20), about(300)}, run_natural_text);
 }
 
 }  // namespace tessera::memo_study

@@ -148,12 +148,8 @@ void run_nearly_orthogonal(StudyContext& context) {
 }  // namespace
 
 Study nearly_orthogonal() {
-  return {.id = "memo/nearly-orthogonal",
-          .title = "How many nearly orthogonal vectors a space holds",
-          .paper = kPaper,
-          .figure = "appendix A",
-          .cost = {.quick = took(1), .standard = about(60)},
-          .run = run_nearly_orthogonal};
+  return kPaper.study("nearly-orthogonal", "How many nearly orthogonal vectors a space holds",
+                      "appendix A", {took(1), about(60)}, run_nearly_orthogonal);
 }
 
 }  // namespace tessera::memo_study

@@ -330,12 +330,8 @@ void run_single_layer(StudyContext& context) {
 }  // namespace
 
 Study single_layer() {
-  return {.id = "memo/single-layer",
-          .title = "How many pairs one correlation memory holds",
-          .paper = kPaper,
-          .figure = "figure 3",
-          .cost = {.quick = about(10), .standard = about(300)},
-          .run = run_single_layer};
+  return kPaper.study("single-layer", "How many pairs one correlation memory holds", "figure 3",
+                      {about(10), about(300)}, run_single_layer);
 }
 
 }  // namespace tessera::memo_study

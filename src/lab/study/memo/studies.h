@@ -15,7 +15,7 @@
 /// al. 2025).
 namespace tessera::memo_study {
 
-constexpr const char* kPaper = "Zanzotto et al. 2025";
+constexpr Paper kPaper = {"memo", "Zanzotto et al. 2025"};
 
 /// Whole numbers below `bound`, by a seed and a stream of it: [sizes], kLong.
 at::Tensor random_tokens(at::IntArrayRef sizes, int64_t bound, uint64_t seed, uint64_t stream);

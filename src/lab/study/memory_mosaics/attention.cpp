@@ -207,12 +207,8 @@ void run_attention(StudyContext& context) {
 }  // namespace
 
 Study attention() {
-  return {.id = "memory-mosaics/attention",
-          .title = "What the last position reads",
-          .paper = kPaper,
-          .figure = "figures 14 to 16",
-          .cost = {.quick = took(21), .standard = took(630)},
-          .run = run_attention};
+  return kPaper.study("attention", "What the last position reads", "figures 14 to 16",
+                      {took(21), took(630)}, run_attention);
 }
 
 }  // namespace tessera::memory_mosaics_study

@@ -99,12 +99,8 @@ void run_depth(StudyContext& context) {
 }  // namespace
 
 Study depth() {
-  return {.id = "memory-mosaics/depth",
-          .title = "Memory Mosaics and GPTs of several depths",
-          .paper = kPaper,
-          .figure = "figures 7 and 13",
-          .cost = {.quick = took(30), .standard = took(1535)},
-          .run = run_depth};
+  return kPaper.study("depth", "Memory Mosaics and GPTs of several depths", "figures 7 and 13",
+                      {took(30), took(1535)}, run_depth);
 }
 
 }  // namespace tessera::memory_mosaics_study

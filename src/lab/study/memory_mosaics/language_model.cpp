@@ -88,12 +88,8 @@ void run_language_model(StudyContext& context) {
 }  // namespace
 
 Study language_model() {
-  return {.id = "memory-mosaics/language-model",
-          .title = "A Memory Mosaic beside a GPT of the same size",
-          .paper = kPaper,
-          .figure = "figure 7",
-          .cost = {.quick = about(60), .standard = took(900)},
-          .run = run_language_model};
+  return kPaper.study("language-model", "A Memory Mosaic beside a GPT of the same size", "figure 7",
+                      {about(60), took(900)}, run_language_model);
 }
 
 }  // namespace tessera::memory_mosaics_study

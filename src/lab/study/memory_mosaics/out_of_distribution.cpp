@@ -156,12 +156,8 @@ void run_out_of_distribution(StudyContext& context) {
 }  // namespace
 
 Study out_of_distribution() {
-  return {.id = "memory-mosaics/out-of-distribution",
-          .title = "Reading a text of another kind",
-          .paper = kPaper,
-          .figure = "figure 8",
-          .cost = {.quick = took(18), .standard = about(90)},
-          .run = run_out_of_distribution};
+  return kPaper.study("out-of-distribution", "Reading a text of another kind", "figure 8",
+                      {took(18), about(90)}, run_out_of_distribution);
 }
 
 }  // namespace tessera::memory_mosaics_study

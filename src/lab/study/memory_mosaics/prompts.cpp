@@ -322,12 +322,8 @@ void run_prompts(StudyContext& context) {
 }  // namespace
 
 Study prompts() {
-  return {.id = "memory-mosaics/prompts",
-          .title = "The 24 prompts, and questions about stories",
-          .paper = kPaper,
-          .figure = "tables 4 and 5",
-          .cost = {.quick = took(84), .standard = took(990)},
-          .run = run_prompts};
+  return kPaper.study("prompts", "The 24 prompts, and questions about stories", "tables 4 and 5",
+                      {took(84), took(990)}, run_prompts);
 }
 
 }  // namespace tessera::memory_mosaics_study

@@ -435,12 +435,8 @@ void run_regbench(StudyContext& context) {
 }  // namespace
 
 Study regbench() {
-  return {.id = "memory-mosaics/regbench",
-          .title = "Learning random languages in context",
-          .paper = kPaper,
-          .figure = "figure 9, table 3",
-          .cost = {.quick = took(216), .standard = took(2330)},
-          .run = run_regbench};
+  return kPaper.study("regbench", "Learning random languages in context", "figure 9, table 3",
+                      {took(216), took(2330)}, run_regbench);
 }
 
 }  // namespace tessera::memory_mosaics_study

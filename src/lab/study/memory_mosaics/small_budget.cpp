@@ -256,12 +256,8 @@ void run_small_budget(StudyContext& context) {
 }  // namespace
 
 Study small_budget() {
-  return {.id = "memory-mosaics/small-budget",
-          .title = "Learning in few steps",
-          .paper = kPaper,
-          .figure = "beside figure 7",
-          .cost = {.quick = about(60), .standard = about(2600)},
-          .run = run_small_budget};
+  return kPaper.study("small-budget", "Learning in few steps", "beside figure 7",
+                      {about(60), about(2600)}, run_small_budget);
 }
 
 }  // namespace tessera::memory_mosaics_study

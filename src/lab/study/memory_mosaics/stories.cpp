@@ -251,12 +251,8 @@ void run_stories(StudyContext& context) {
 }  // namespace
 
 Study stories() {
-  return {.id = "memory-mosaics/stories",
-          .title = "Generated stories beside BabiStories",
-          .paper = kPaper,
-          .figure = "table 1",
-          .cost = {.quick = about(20), .standard = about(120)},
-          .run = run_stories};
+  return kPaper.study("stories", "Generated stories beside BabiStories", "table 1",
+                      {about(20), about(120)}, run_stories);
 }
 
 }  // namespace tessera::memory_mosaics_study

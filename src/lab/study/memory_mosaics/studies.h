@@ -5,7 +5,7 @@
 /// The studies of "Memory Mosaics" (Zhang et al. 2024).
 namespace tessera::memory_mosaics_study {
 
-constexpr const char* kPaper = "Zhang et al. 2024, Memory Mosaics";
+constexpr Paper kPaper = {"memory-mosaics", "Zhang et al. 2024, Memory Mosaics"};
 
 Study language_model();
 Study depth();

@@ -282,12 +282,8 @@ void run_three_moons(StudyContext& context) {
 }  // namespace
 
 Study three_moons() {
-  return {.id = "memory-mosaics/three-moons",
-          .title = "Three moons: one memory, or one for each",
-          .paper = kPaper,
-          .figure = "figures 3, 4, 5, 10",
-          .cost = {.quick = took(127), .standard = took(950)},
-          .run = run_three_moons};
+  return kPaper.study("three-moons", "Three moons: one memory, or one for each",
+                      "figures 3, 4, 5, 10", {took(127), took(950)}, run_three_moons);
 }
 
 }  // namespace tessera::memory_mosaics_study

@@ -204,30 +204,18 @@ void run_other_laws(StudyContext& context) {
 }  // namespace
 
 Study theorem1() {
-  return {.id = "scaling-laws/theorem1",
-          .title = "The error between its bounds",
-          .paper = kPaper,
-          .figure = "theorem 1, equation 9",
-          .cost = {.quick = took(1), .standard = about(2)},
-          .run = run_theorem1};
+  return kPaper.study("theorem1", "The error between its bounds", "theorem 1, equation 9",
+                      {took(1), about(2)}, run_theorem1);
 }
 
 Study proposition4() {
-  return {.id = "scaling-laws/proposition4",
-          .title = "Few data and a small memory",
-          .paper = kPaper,
-          .figure = "proposition 4",
-          .cost = {.quick = took(3), .standard = about(13)},
-          .run = run_proposition4};
+  return kPaper.study("proposition4", "Few data and a small memory", "proposition 4",
+                      {took(3), about(13)}, run_proposition4);
 }
 
 Study other_laws() {
-  return {.id = "scaling-laws/equation26",
-          .title = "What samples of other laws do not show",
-          .paper = kPaper,
-          .figure = "equation 26",
-          .cost = {.quick = took(1), .standard = about(2)},
-          .run = run_other_laws};
+  return kPaper.study("equation26", "What samples of other laws do not show", "equation 26",
+                      {took(1), about(2)}, run_other_laws);
 }
 
 }  // namespace tessera::scaling_laws

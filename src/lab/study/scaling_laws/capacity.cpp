@@ -358,39 +358,24 @@ void run_decoders(StudyContext& context) {
 }  // namespace
 
 Study interference_drawing() {
-  return {.id = "scaling-laws/fig2",
-          .title = "How three associations interfere",
-          .paper = kPaper,
-          .figure = "figure 2",
-          .cost = {.quick = took(1), .standard = about(1)},
-          .run = run_interference_drawing};
+  return kPaper.study("fig2", "How three associations interfere", "figure 2", {took(1), about(1)},
+                      run_interference_drawing);
 }
 
 Study planner_check() {
-  return {.id = "scaling-laws/planner",
-          .title = "The capacity planner beside simulation",
-          .paper = kPaper,
-          .figure = "not in the paper",
-          .cost = {.quick = about(5), .standard = about(35)},
-          .run = run_planner_check};
+  return kPaper.study("planner", "The capacity planner beside simulation", "not in the paper",
+                      {about(5), about(35)}, run_planner_check);
 }
 
 Study error_per_item() {
-  return {.id = "scaling-laws/error-per-item",
-          .title = "The predicted error of a stored association beside simulation",
-          .paper = kPaper,
-          .figure = "not in the paper",
-          .cost = {.quick = took(6), .standard = took(64)},
-          .run = run_error_per_item};
+  return kPaper.study("error-per-item",
+                      "The predicted error of a stored association beside simulation",
+                      "not in the paper", {took(6), took(64)}, run_error_per_item);
 }
 
 Study decoders() {
-  return {.id = "scaling-laws/decoders",
-          .title = "Likelihood-ratio decoding of frequent outputs",
-          .paper = kPaper,
-          .figure = "not in the paper",
-          .cost = {.quick = took(2), .standard = about(2)},
-          .run = run_decoders};
+  return kPaper.study("decoders", "Likelihood-ratio decoding of frequent outputs",
+                      "not in the paper", {took(2), about(2)}, run_decoders);
 }
 
 }  // namespace tessera::scaling_laws

@@ -102,12 +102,8 @@ void run_compensation(StudyContext& context) {
 }  // namespace
 
 Study compensation() {
-  return {.id = "scaling-laws/compensation",
-          .title = "Interference that helps",
-          .paper = kPaper,
-          .figure = "section A.9.1, equations 54 and 55",
-          .cost = {.quick = took(1), .standard = about(10)},
-          .run = run_compensation};
+  return kPaper.study("compensation", "Interference that helps",
+                      "section A.9.1, equations 54 and 55", {took(1), about(10)}, run_compensation);
 }
 
 }  // namespace tessera::scaling_laws

@@ -201,30 +201,18 @@ void run_approximate_schemes(StudyContext& context) {
 }  // namespace
 
 Study descent_and_approximation() {
-  return {.id = "scaling-laws/fig4",
-          .title = "Stochastic gradient descent and its approximation",
-          .paper = kPaper,
-          .figure = "figure 4",
-          .cost = {.quick = took(1), .standard = about(8)},
-          .run = run_descent_and_approximation};
+  return kPaper.study("fig4", "Stochastic gradient descent and its approximation", "figure 4",
+                      {took(1), about(8)}, run_descent_and_approximation);
 }
 
 Study batch_descent_and_approximation() {
-  return {.id = "scaling-laws/fig13",
-          .title = "Descent with large batches and its approximation",
-          .paper = kPaper,
-          .figure = "figure 13",
-          .cost = {.quick = took(1), .standard = about(3)},
-          .run = run_batch_descent_and_approximation};
+  return kPaper.study("fig13", "Descent with large batches and its approximation", "figure 13",
+                      {took(1), about(3)}, run_batch_descent_and_approximation);
 }
 
 Study approximate_schemes() {
-  return {.id = "scaling-laws/fig5",
-          .title = "Association weights that step sizes lead to",
-          .paper = kPaper,
-          .figure = "figure 5",
-          .cost = {.quick = took(1), .standard = about(1)},
-          .run = run_approximate_schemes};
+  return kPaper.study("fig5", "Association weights that step sizes lead to", "figure 5",
+                      {took(1), about(1)}, run_approximate_schemes);
 }
 
 }  // namespace tessera::scaling_laws

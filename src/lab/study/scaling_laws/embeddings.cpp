@@ -355,39 +355,23 @@ void run_general_weights(StudyContext& context) {
 }  // namespace
 
 Study lemma1() {
-  return {.id = "scaling-laws/lemma1",
-          .title = "How many quasi-orthogonal vectors there are",
-          .paper = kPaper,
-          .figure = "lemma 1",
-          .cost = {.quick = took(1), .standard = about(8)},
-          .run = run_lemma1};
+  return kPaper.study("lemma1", "How many quasi-orthogonal vectors there are", "lemma 1",
+                      {took(1), about(8)}, run_lemma1);
 }
 
 Study rectified_lookup() {
-  return {.id = "scaling-laws/equation23",
-          .title = "A rectified lookup beside the linear memory",
-          .paper = kPaper,
-          .figure = "equation 23",
-          .cost = {.quick = took(1), .standard = about(2)},
-          .run = run_rectified_lookup};
+  return kPaper.study("equation23", "A rectified lookup beside the linear memory", "equation 23",
+                      {took(1), about(2)}, run_rectified_lookup);
 }
 
 Study proposition5() {
-  return {.id = "scaling-laws/proposition5",
-          .title = "What learned input embeddings hold",
-          .paper = kPaper,
-          .figure = "proposition 5",
-          .cost = {.quick = took(9), .standard = about(49)},
-          .run = run_proposition5};
+  return kPaper.study("proposition5", "What learned input embeddings hold", "proposition 5",
+                      {took(9), about(49)}, run_proposition5);
 }
 
 Study general_weights() {
-  return {.id = "scaling-laws/equation3",
-          .title = "Weights that depend on the output",
-          .paper = kPaper,
-          .figure = "equation 3, footnote 2",
-          .cost = {.quick = took(2), .standard = about(14)},
-          .run = run_general_weights};
+  return kPaper.study("equation3", "Weights that depend on the output", "equation 3, footnote 2",
+                      {took(2), about(14)}, run_general_weights);
 }
 
 }  // namespace tessera::scaling_laws

@@ -311,30 +311,18 @@ void run_theorem2(StudyContext& context) {
 }  // namespace
 
 Study proposition2() {
-  return {.id = "scaling-laws/proposition2",
-          .title = "Exponents without a threshold",
-          .paper = kPaper,
-          .figure = "proposition 2",
-          .cost = {.quick = took(12), .standard = about(97)},
-          .run = run_proposition2};
+  return kPaper.study("proposition2", "Exponents without a threshold", "proposition 2",
+                      {took(12), about(97)}, run_proposition2);
 }
 
 Study proposition3() {
-  return {.id = "scaling-laws/proposition3",
-          .title = "Exponents with the best threshold",
-          .paper = kPaper,
-          .figure = "proposition 3",
-          .cost = {.quick = took(28), .standard = about(44)},
-          .run = run_proposition3};
+  return kPaper.study("proposition3", "Exponents with the best threshold", "proposition 3",
+                      {took(28), about(44)}, run_proposition3);
 }
 
 Study theorem2() {
-  return {.id = "scaling-laws/theorem2",
-          .title = "The error that no choice of weights can beat",
-          .paper = kPaper,
-          .figure = "theorem 2",
-          .cost = {.quick = took(5), .standard = about(5)},
-          .run = run_theorem2};
+  return kPaper.study("theorem2", "The error that no choice of weights can beat", "theorem 2",
+                      {took(5), about(5)}, run_theorem2);
 }
 
 }  // namespace tessera::scaling_laws

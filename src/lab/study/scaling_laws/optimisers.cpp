@@ -382,48 +382,28 @@ void run_rescaled_gradient_snapshots(StudyContext& context) {
 }  // namespace
 
 Study optimisers() {
-  return {.id = "scaling-laws/fig8",
-          .title = "Step size, batch size, Adam and layer norm",
-          .paper = kPaper,
-          .figure = "figure 8",
-          .cost = {.quick = took(1), .standard = about(20)},
-          .run = run_optimisers};
+  return kPaper.study("fig8", "Step size, batch size, Adam and layer norm", "figure 8",
+                      {took(1), about(20)}, run_optimisers);
 }
 
 Study learned_embeddings_error() {
-  return {.id = "scaling-laws/fig12",
-          .title = "Learning W beside learning the embeddings",
-          .paper = kPaper,
-          .figure = "figure 12",
-          .cost = {.quick = took(1), .standard = about(10)},
-          .run = run_learned_embeddings_error};
+  return kPaper.study("fig12", "Learning W beside learning the embeddings", "figure 12",
+                      {took(1), about(10)}, run_learned_embeddings_error);
 }
 
 Study learned_embeddings() {
-  return {.id = "scaling-laws/fig9",
-          .title = "Embeddings learned in two dimensions",
-          .paper = kPaper,
-          .figure = "figure 9",
-          .cost = {.quick = took(2), .standard = about(15)},
-          .run = run_learned_embeddings};
+  return kPaper.study("fig9", "Embeddings learned in two dimensions", "figure 9",
+                      {took(2), about(15)}, run_learned_embeddings);
 }
 
 Study rescaled_gradients() {
-  return {.id = "scaling-laws/fig15",
-          .title = "Sign and rescaled gradients",
-          .paper = kPaper,
-          .figure = "figure 15",
-          .cost = {.quick = took(1), .standard = about(3)},
-          .run = run_rescaled_gradients};
+  return kPaper.study("fig15", "Sign and rescaled gradients", "figure 15", {took(1), about(3)},
+                      run_rescaled_gradients);
 }
 
 Study rescaled_gradient_snapshots() {
-  return {.id = "scaling-laws/fig16",
-          .title = "Sign and rescaled gradients, snapshots",
-          .paper = kPaper,
-          .figure = "figure 16",
-          .cost = {.quick = took(1), .standard = about(1)},
-          .run = run_rescaled_gradient_snapshots};
+  return kPaper.study("fig16", "Sign and rescaled gradients, snapshots", "figure 16",
+                      {took(1), about(1)}, run_rescaled_gradient_snapshots);
 }
 
 }  // namespace tessera::scaling_laws

@@ -363,48 +363,28 @@ void run_error_rates(StudyContext& context) {
 }  // namespace
 
 Study finite_data_and_memory() {
-  return {.id = "scaling-laws/fig1",
-          .title = "Error of a thresholded memory against dimension and data",
-          .paper = kPaper,
-          .figure = "figure 1",
-          .cost = {.quick = took(1), .standard = about(5)},
-          .run = run_finite_data_and_memory};
+  return kPaper.study("fig1", "Error of a thresholded memory against dimension and data",
+                      "figure 1", {took(1), about(5)}, run_finite_data_and_memory);
 }
 
 Study schemes() {
-  return {.id = "scaling-laws/fig3",
-          .title = "Memory schemes against dimension and data",
-          .paper = kPaper,
-          .figure = "figure 3",
-          .cost = {.quick = took(1), .standard = about(6)},
-          .run = run_schemes};
+  return kPaper.study("fig3", "Memory schemes against dimension and data", "figure 3",
+                      {took(1), about(6)}, run_schemes);
 }
 
 Study schemes_with_more_inputs() {
-  return {.id = "scaling-laws/fig10",
-          .title = "Memory schemes with a thousand inputs",
-          .paper = kPaper,
-          .figure = "figure 10",
-          .cost = {.quick = took(1), .standard = about(5)},
-          .run = run_schemes_with_more_inputs};
+  return kPaper.study("fig10", "Memory schemes with a thousand inputs", "figure 10",
+                      {took(1), about(5)}, run_schemes_with_more_inputs);
 }
 
 Study stored_heatmaps() {
-  return {.id = "scaling-laws/fig11",
-          .title = "What the schemes answer with",
-          .paper = kPaper,
-          .figure = "figure 11",
-          .cost = {.quick = took(1), .standard = about(1)},
-          .run = run_stored_heatmaps};
+  return kPaper.study("fig11", "What the schemes answer with", "figure 11", {took(1), about(1)},
+                      run_stored_heatmaps);
 }
 
 Study error_rates() {
-  return {.id = "scaling-laws/table1",
-          .title = "Error rates of two schemes",
-          .paper = kPaper,
-          .figure = "table 1",
-          .cost = {.quick = took(1), .standard = about(1)},
-          .run = run_error_rates};
+  return kPaper.study("table1", "Error rates of two schemes", "table 1", {took(1), about(1)},
+                      run_error_rates);
 }
 
 }  // namespace tessera::scaling_laws

@@ -224,39 +224,23 @@ void run_adaptive_step(StudyContext& context) {
 }  // namespace
 
 Study interference_while_learning() {
-  return {.id = "scaling-laws/fig6",
-          .title = "How one update overwrites other associations",
-          .paper = kPaper,
-          .figure = "figure 6",
-          .cost = {.quick = took(1), .standard = about(1)},
-          .run = run_interference_while_learning};
+  return kPaper.study("fig6", "How one update overwrites other associations", "figure 6",
+                      {took(1), about(1)}, run_interference_while_learning);
 }
 
 Study memory_under_large_steps() {
-  return {.id = "scaling-laws/fig14",
-          .title = "A memory under large steps",
-          .paper = kPaper,
-          .figure = "figure 14",
-          .cost = {.quick = took(1), .standard = about(1)},
-          .run = run_memory_under_large_steps};
+  return kPaper.study("fig14", "A memory under large steps", "figure 14", {took(1), about(1)},
+                      run_memory_under_large_steps);
 }
 
 Study schedules() {
-  return {.id = "scaling-laws/fig7",
-          .title = "Step size schedules",
-          .paper = kPaper,
-          .figure = "figure 7",
-          .cost = {.quick = took(1), .standard = about(3)},
-          .run = run_schedules};
+  return kPaper.study("fig7", "Step size schedules", "figure 7", {took(1), about(3)},
+                      run_schedules);
 }
 
 Study adaptive_step() {
-  return {.id = "scaling-laws/adaptive-step",
-          .title = "A step size that follows the memory's load",
-          .paper = kPaper,
-          .figure = "not in the paper",
-          .cost = {.quick = took(2), .standard = about(10)},
-          .run = run_adaptive_step};
+  return kPaper.study("adaptive-step", "A step size that follows the memory's load",
+                      "not in the paper", {took(2), about(10)}, run_adaptive_step);
 }
 
 }  // namespace tessera::scaling_laws

@@ -17,7 +17,7 @@
 /// The studies of "Scaling Laws for Associative Memories" (Cabannes, Dohmatob, Bietti 2024).
 namespace tessera::scaling_laws {
 
-constexpr const char* kPaper = "Cabannes, Dohmatob, Bietti 2024";
+constexpr Paper kPaper = {"scaling-laws", "Cabannes, Dohmatob, Bietti 2024"};
 
 /// What most of these studies can change.
 struct Settings {

@@ -132,12 +132,8 @@ void run_associative_retrieval(StudyContext& context) {
 }  // namespace
 
 Study associative_retrieval() {
-  return {.id = "stm/associative-retrieval",
-          .title = "Which digit came with a letter",
-          .paper = kPaper,
-          .figure = "table 1 and figure 4",
-          .cost = {.quick = took(34), .standard = about(1800)},
-          .run = run_associative_retrieval};
+  return kPaper.study("associative-retrieval", "Which digit came with a letter",
+                      "table 1 and figure 4", {took(34), about(1800)}, run_associative_retrieval);
 }
 
 }  // namespace tessera::stm_study

@@ -248,12 +248,8 @@ void run_babi(StudyContext& context) {
 }  // namespace
 
 Study babi() {
-  return {.id = "stm/babi",
-          .title = "Answering questions about stories",
-          .paper = kPaper,
-          .figure = "tables 4 and 9",
-          .cost = {.quick = took(69), .standard = took(1084)},
-          .run = run_babi};
+  return kPaper.study("babi", "Answering questions about stories", "tables 4 and 9",
+                      {took(69), took(1084)}, run_babi);
 }
 
 }  // namespace tessera::stm_study

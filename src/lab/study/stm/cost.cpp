@@ -153,12 +153,8 @@ void run_cost(StudyContext& context) {
 }  // namespace
 
 Study cost() {
-  return {.id = "stm/cost",
-          .title = "What outer-product attention and the models cost",
-          .paper = kPaper,
-          .figure = "tables 5 and 6",
-          .cost = {.quick = about(20), .standard = about(120)},
-          .run = run_cost};
+  return kPaper.study("cost", "What outer-product attention and the models cost", "tables 5 and 6",
+                      {about(20), about(120)}, run_cost);
 }
 
 }  // namespace tessera::stm_study

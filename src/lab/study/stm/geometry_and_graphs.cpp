@@ -269,39 +269,23 @@ void run_spanning_tree(StudyContext& context) {
 }  // namespace
 
 Study convex_hull() {
-  return {.id = "stm/convex-hull",
-          .title = "Naming the corners of points' convex hull",
-          .paper = kPaper,
-          .figure = "table 3",
-          .cost = {.quick = took(26), .standard = about(8000)},
-          .run = run_convex_hull};
+  return kPaper.study("convex-hull", "Naming the corners of points' convex hull", "table 3",
+                      {took(26), about(8000)}, run_convex_hull);
 }
 
 Study travelling_salesman() {
-  return {.id = "stm/travelling-salesman",
-          .title = "Naming points in the order of their shortest tour",
-          .paper = kPaper,
-          .figure = "table 3",
-          .cost = {.quick = took(25), .standard = about(7000)},
-          .run = run_travelling_salesman};
+  return kPaper.study("travelling-salesman", "Naming points in the order of their shortest tour",
+                      "table 3", {took(25), about(7000)}, run_travelling_salesman);
 }
 
 Study shortest_path() {
-  return {.id = "stm/shortest-path",
-          .title = "Naming the nodes of the shortest path",
-          .paper = kPaper,
-          .figure = "table 3, figure 6",
-          .cost = {.quick = took(130), .standard = about(10'000)},
-          .run = run_shortest_path};
+  return kPaper.study("shortest-path", "Naming the nodes of the shortest path", "table 3, figure 6",
+                      {took(130), about(10'000)}, run_shortest_path);
 }
 
 Study spanning_tree() {
-  return {.id = "stm/spanning-tree",
-          .title = "Naming the edges of the minimum spanning tree",
-          .paper = kPaper,
-          .figure = "table 3, figure 6",
-          .cost = {.quick = took(178), .standard = about(8000)},
-          .run = run_spanning_tree};
+  return kPaper.study("spanning-tree", "Naming the edges of the minimum spanning tree",
+                      "table 3, figure 6", {took(178), about(8000)}, run_spanning_tree);
 }
 
 }  // namespace tessera::stm_study

@@ -67,12 +67,8 @@ void run_nth_farthest(StudyContext& context) {
 }  // namespace
 
 Study nth_farthest() {
-  return {.id = "stm/nth-farthest",
-          .title = "Which vector is the k-th farthest from another",
-          .paper = kPaper,
-          .figure = "table 2",
-          .cost = {.quick = took(75), .standard = took(660)},
-          .run = run_nth_farthest};
+  return kPaper.study("nth-farthest", "Which vector is the k-th farthest from another", "table 2",
+                      {took(75), took(660)}, run_nth_farthest);
 }
 
 }  // namespace tessera::stm_study

@@ -289,12 +289,8 @@ void run_pong(StudyContext& context) {
 }  // namespace
 
 Study pong() {
-  return {.id = "stm/pong",
-          .title = "Learning to play Pong",
-          .paper = kPaper,
-          .figure = "figure 3",
-          .cost = {.quick = took(175), .standard = took(1906)},
-          .run = run_pong};
+  return kPaper.study("pong", "Learning to play Pong", "figure 3", {took(175), took(1906)},
+                      run_pong);
 }
 
 }  // namespace tessera::stm_study

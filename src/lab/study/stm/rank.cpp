@@ -147,12 +147,8 @@ void run_rank(StudyContext& context) {
 }  // namespace
 
 Study rank() {
-  return {.id = "stm/rank",
-          .title = "The numerical rank of the relational distillation",
-          .paper = kPaper,
-          .figure = "table 8",
-          .cost = {.quick = about(20), .standard = took(74)},
-          .run = run_rank};
+  return kPaper.study("rank", "The numerical rank of the relational distillation", "table 8",
+                      {about(20), took(74)}, run_rank);
 }
 
 }  // namespace tessera::stm_study

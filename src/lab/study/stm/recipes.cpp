@@ -132,12 +132,8 @@ void run_recipes(StudyContext& context) {
 }  // namespace
 
 Study recipes() {
-  return {.id = "stm/recipes",
-          .title = "How each model is best trained on a task",
-          .paper = kPaper,
-          .figure = "figure 2, table 3",
-          .cost = {.quick = took(10), .standard = about(1500)},
-          .run = run_recipes};
+  return kPaper.study("recipes", "How each model is best trained on a task", "figure 2, table 3",
+                      {took(10), about(1500)}, run_recipes);
 }
 
 }  // namespace tessera::stm_study

@@ -10,7 +10,7 @@
 /// SAM-based two-memory model.
 namespace tessera::stm_study {
 
-constexpr const char* kPaper = "Le et al. 2020";
+constexpr Paper kPaper = {"stm", "Le et al. 2020"};
 
 /// The numerical rank of a matrix: the squared Frobenius norm over the squared largest singular
 /// value (Rudelson & Vershynin 2007; Le et al. 2020, supplementary G). Between 1 and the rank; 0 of

@@ -90,30 +90,18 @@ void run_relational_recall(StudyContext& context) {
 }  // namespace
 
 Study copy() {
-  return {.id = "stm/copy",
-          .title = "Repeating random vectors",
-          .paper = kPaper,
-          .figure = "figure 2",
-          .cost = {.quick = took(75), .standard = about(10'000)},
-          .run = run_copy};
+  return kPaper.study("copy", "Repeating random vectors", "figure 2", {took(75), about(10'000)},
+                      run_copy);
 }
 
 Study priority_sort() {
-  return {.id = "stm/priority-sort",
-          .title = "Returning random vectors by priority",
-          .paper = kPaper,
-          .figure = "figure 2",
-          .cost = {.quick = took(61), .standard = about(12'000)},
-          .run = run_priority_sort};
+  return kPaper.study("priority-sort", "Returning random vectors by priority", "figure 2",
+                      {took(61), about(12'000)}, run_priority_sort);
 }
 
 Study relational_recall() {
-  return {.id = "stm/relational-recall",
-          .title = "Returning the nearest or the farthest item",
-          .paper = kPaper,
-          .figure = "figure 2",
-          .cost = {.quick = took(80), .standard = about(1700)},
-          .run = run_relational_recall};
+  return kPaper.study("relational-recall", "Returning the nearest or the farthest item", "figure 2",
+                      {took(80), about(1700)}, run_relational_recall);
 }
 
 }  // namespace tessera::stm_study
