@@ -203,6 +203,16 @@ TEST_F(StmStudies, CostTimesTheModels) {
               HasSubstr("iterations is 0"));
 }
 
+TEST_F(StmStudies, PongShowsWhatThereIsOfTrainingsWithoutAGame) {
+  const Json training = {{"environment", {{"game", {{"points", 1}}}}},
+                         {"actor_critic", {{"rollout", 1}}},
+                         {"train", {{"steps", 1}, {"batch", 1}, {"evaluate_batches", 1}}}};
+  const StudyResults results = run("pong", {{"player_games", 1}, {"training", training}});
+  EXPECT_TRUE(results.points().empty());
+  EXPECT_EQ(results.chart_names(), (std::vector<std::string>{"rally", "rally-seen"}));
+  EXPECT_THAT(read_file(folder_ / "pong" / "agents.csv"), HasSubstr("STM, skip 16"));
+}
+
 // Two rates and two starts of the STM, and four rates of the LSTM between the two.
 TEST_F(StmStudies, RecipesTryEachModelAsOften) {
   const Json train = {{"steps", 2}, {"batch", 4}, {"warmup_steps", 0}, {"evaluate_batches", 1}};

@@ -183,9 +183,12 @@ class Players {
 void draw(StudyContext& context, const std::vector<Agent>& agents, const Players& players) {
   for (size_t i = 0; i + 1 < agents.size(); i += 2) {  // two agents at each skip
     const int64_t skip = agents[i].frame_skip;
+    std::vector<std::string> names;
+    for (const Agent* agent : {&agents[i], &agents[i + 1]})
+      if (!agent->games.empty()) names.push_back(agent->name);
+    if (names.empty()) continue;  // so short a training ends before its first game
     auto chart = context.results().chart_of_points(
-        fmt::format("Learning Pong, frame skip {}", skip), {"games"}, {"reward per game"},
-        {agents[i].name, agents[i + 1].name});
+        fmt::format("Learning Pong, frame skip {}", skip), {"games"}, {"reward per game"}, names);
     const double games =
         static_cast<double>(std::max(agents[i].games.size(), agents[i + 1].games.size()));
     const char* const kNames[] = {"still player", "random player"};
