@@ -300,44 +300,33 @@ void run_general_weights(StudyContext& context) {
       for (size_t x = 0; x < weights.size(); ++x) weights[x] *= first.back()[x];
     }
   }
-  const auto error_of = [&](OutputWeights weights, const std::string& name) {
-    return measured_each(context, name, settings.runs, dimensions, [&](int64_t d, uint64_t seed) {
-      return general_weights_error(task, weights, d, seed);
-    });
-  };
-  struct Curve {
-    std::string name;
-    std::function<std::vector<Spread>(const std::string&)> errors;
-  };
-  const Curve curves[] = {
-      {"all stored (4)",
-       [&](const std::string& name) { return error_of(OutputWeights::kPlain, name); }},
-      {"the best P of all (12)",
-       [&](const std::string& name) {
-         return least_errors(context, name, settings.runs, task, first, dimensions);
-       }},
-      {"best P, capped per output",
-       [&](const std::string& name) {
-         return least_errors(context, name, settings.runs, task, capped, dimensions);
-       }},
-      {"all, less the mean output (3)",
-       [&](const std::string& name) { return error_of(OutputWeights::kCentred, name); }},
-      {"all, dual outputs (3)",
-       [&](const std::string& name) { return error_of(OutputWeights::kDual, name); }}};
-  Progress progress(context.progress(), "Equation (3)", std::ssize(curves));
+  Progress progress(context.progress(), "Equation (3)", 5);
   Table table("Error where few outputs have most of the inputs",
               {"stored", "d", "error", "standard error"});
   std::vector<std::string> names;
-  int64_t done = 0;
-  for (const Curve& curve : curves) {
-    const auto errors = curve.errors(curve.name);
-    add_curve(context.results(), curve.name, d, errors);
-    names.push_back(curve.name);
+  const auto add = [&](const std::string& name, const std::vector<Spread>& errors) {
+    add_curve(context.results(), name, d, errors);
+    names.push_back(name);
     for (size_t k = 0; k < d.size(); ++k)
-      table.add_row({curve.name, dimensions[k], Cell::significant(errors[k].mean, 3),
+      table.add_row({name, dimensions[k], Cell::significant(errors[k].mean, 3),
                      Cell::significant(errors[k].standard_error(), 2)});
-    progress.update(++done);
-  }
+    progress.update(std::ssize(names));
+  };
+  const auto add_weights = [&](const std::string& name, OutputWeights weights) {
+    add(name, measured_each(context, name, settings.runs, dimensions,
+                            [&](int64_t dimension, uint64_t seed) {
+                              return general_weights_error(task, weights, dimension, seed);
+                            }));
+  };
+  const auto add_best = [&](const std::string& name,
+                            const std::vector<std::vector<float>>& candidates) {
+    add(name, least_errors(context, name, settings.runs, task, candidates, dimensions));
+  };
+  add_weights("all stored (4)", OutputWeights::kPlain);
+  add_best("the best P of all (12)", first);
+  add_best("best P, capped per output", capped);
+  add_weights("all, less the mean output (3)", OutputWeights::kCentred);
+  add_weights("all, dual outputs (3)", OutputWeights::kDual);
   context.results().add_table("numbers", std::move(table));
   context.results().add_chart(
       "errors",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 #include "lab/study/scaling_laws/studies.h"
 #include "lab/theory/associative_model.h"
@@ -295,67 +296,62 @@ void run_stored_heatmaps(StudyContext& context) {
       "frequency, so the rare ones drown in the noise of the frequent ones.");
 }
 
+/// The line of a rate, x^exponent, through one point, in the colour of a series.
+Series rate_through(const std::string& x_name, const std::vector<double>& x, double at,
+                    double value, double exponent, const std::string& colour_of = "") {
+  return reference_line(fmt::format("{}^({:g})", x_name, exponent), x,
+                        value * std::pow(at, -exponent), exponent, colour_of);
+}
+
 void run_error_rates(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 100, .inputs = 1000000});
-  const double alpha = settings.alpha;
   const auto outputs = static_cast<int32_t>(settings.outputs);
   const std::vector<int64_t> dimensions = {100, 300, 1000, 3000, 10000};
-  const RankedLaw law = RankedLaw::zipf(settings.inputs, alpha);
-  std::vector<double> d = as_doubles(dimensions), frequency, threshold, samples, unseen;
+  const RankedLaw law = RankedLaw::zipf(settings.inputs, settings.alpha);
+  const std::vector<double> d = as_doubles(dimensions), T = {1e2, 1e3, 1e4, 1e5};
+  std::vector<double> frequency, threshold, unseen;
   for (const int64_t dimension : dimensions) {
     frequency.push_back(predicted_error(
-        summarise_zipf_memory(settings.inputs, outputs, alpha, {.rho = 1}), dimension));
+        summarise_zipf_memory(settings.inputs, outputs, settings.alpha, {.rho = 1}), dimension));
     threshold.push_back(
         best_memory(law, outputs, dimension, std::numeric_limits<double>::infinity()).error);
   }
-  for (const double T : {1e2, 1e3, 1e4, 1e5}) {
-    samples.push_back(T);
-    unseen.push_back(law.unseen_mass(T));
-  }
-  const auto add = [&](const std::string& series, const std::vector<double>& x,
-                       const std::vector<double>& y) {
-    for (size_t k = 0; k < x.size(); ++k)
-      context.results().add_point({.series = series, .x = x[k], .y = y[k]});
-  };
-  add("q = p (against d)", d, frequency);
-  add("q = 1 on the best P (against d)", d, threshold);
-  add("either (against T)", samples, unseen);
-  auto against_dimension = context.results().chart_of_points(
-      "Expected error, all data", {"d", Scale::kLog}, {"error", Scale::kLog},
-      {"q = p (against d)", "q = 1 on the best P (against d)"});
-  // The rates of the table, through our first points.
-  const double slow = unthresholded_exponent(alpha, 1), fast = thresholded_exponent(alpha, 0);
-  against_dimension->add(reference_line(fmt::format("d^(-{:g})", slow), d,
-                                        frequency.front() * std::pow(d.front(), slow), -slow,
-                                        "q = p (against d)"));
-  against_dimension->add(reference_line(fmt::format("d^(-{:g})", fast), d,
-                                        threshold.front() * std::pow(d.front(), fast), -fast,
-                                        "q = 1 on the best P (against d)"));
-  context.results().add_chart(
+  for (const double samples : T) unseen.push_back(law.unseen_mass(samples));
+  StudyResults& results = context.results();
+  const std::string by_frequency = "q = p (against d)",
+                    by_threshold = "q = 1 on the best P (against d)", either = "either (against T)";
+  for (const auto& [series, x, y] :
+       {std::tuple(by_frequency, &d, &frequency), std::tuple(by_threshold, &d, &threshold),
+        std::tuple(either, &T, &unseen)})
+    for (size_t k = 0; k < x->size(); ++k)
+      results.add_point({.series = series, .x = (*x)[k], .y = (*y)[k]});
+
+  // The rates of the table, through our first points, and through the last one of T.
+  const double slow = -unthresholded_exponent(settings.alpha, 1),
+               fast = -thresholded_exponent(settings.alpha, 0), of_data = -1 + 1 / settings.alpha;
+  auto against_dimension =
+      results.chart_of_points("Expected error, all data", {"d", Scale::kLog},
+                              {"error", Scale::kLog}, {by_frequency, by_threshold});
+  against_dimension->add(rate_through("d", d, d.front(), frequency.front(), slow, by_frequency));
+  against_dimension->add(rate_through("d", d, d.front(), threshold.front(), fast, by_threshold));
+  results.add_chart(
       "dimension", std::move(against_dimension),
       "Proposition 2 for q = p (eq. 13) and Proposition 3 for a threshold (eq. 14). The "
       "threshold's slope is flatter than its rate: the best P is about d / log d, so the error is "
       "about (log d) / d.");
-  auto against_samples =
-      context.results().chart_of_points("Expected error, infinite memory", {"T", Scale::kLog},
-                                        {"error", Scale::kLog}, {"either (against T)"});
-  const double data_rate = 1 - 1 / alpha;
-  against_samples->add(reference_line(fmt::format("T^(-{:g})", data_rate), samples,
-                                      unseen.back() * std::pow(samples.back(), data_rate),
-                                      -data_rate));
-  context.results().add_chart(
-      "samples", std::move(against_samples),
-      "What T samples do not show (Proposition 1, eq. 6): the share of the error "
-      "that no scheme avoids.");
-  context.results().compare(
-      {"q = p: exponent of d", -unthresholded_exponent(alpha, 1), log_log_slope(d, frequency)});
-  context.results().compare(
+  auto against_samples = results.chart_of_points(
+      "Expected error, infinite memory", {"T", Scale::kLog}, {"error", Scale::kLog}, {either});
+  against_samples->add(rate_through("T", T, T.back(), unseen.back(), of_data));
+  results.add_chart("samples", std::move(against_samples),
+                    "What T samples do not show (Proposition 1, eq. 6): the share of the error "
+                    "that no scheme avoids.");
+  results.compare({"q = p: exponent of d", slow, log_log_slope(d, frequency)});
+  results.compare(
       {"q = 1 on the most frequent: exponent of d (published: without the "
        "logarithm that the best P brings)",
-       -thresholded_exponent(alpha, 0), log_log_slope(d, threshold)});
-  context.results().compare(
-      {"both: exponent of T", -1 + 1 / alpha, log_log_slope(samples, unseen)});
-  context.results().add_difference(
+       fast, log_log_slope(d, threshold)});
+  results.compare({"both: exponent of T", of_data, log_log_slope(T, unseen)});
+  results.add_difference(
       "The slopes are those of the expected error by quadrature, not of simulated runs; P is the "
       "best one for each d, where the table stores d (which logarithms forbid in practice).");
 }
