@@ -15,30 +15,26 @@
 namespace tessera {
 namespace {
 
-class NeedleStudy : public testing::Test {
+/// Two updates of tiny networks.
+class NeedleStudy : public test::OneStudy {
  protected:
-  StudyResults run(const config::Json& settings) {
-    return test::run_quick("benchmarks/needle", settings, folder_.path());
+  NeedleStudy()
+      : OneStudy(
+            "benchmarks/needle",
+            {{"models",
+              {"Memory Mosaic", "Memory Mosaic, oldest pairs dropped",
+               "Memory Mosaic, least used pairs dropped", "Memory Mosaic v2",
+               "GPT, rotary positions", "GPT, ALiBi"}},
+             {"window", 49},
+             {"windows", {1, 2}},
+             {"layers", 1},
+             {"channels", 8},
+             {"heads", 2},
+             {"test_samples", 4},
+             {"depths", 2},
+             {"depth_samples", 3},
+             {"train", {{"steps", 2}, {"warmup_steps", 1}, {"batch", 4}, {"evaluate_every", 1}}}}) {
   }
-
-  /// Two updates of tiny networks.
-  static config::Json tiny() {
-    return {{"models",
-             {"Memory Mosaic", "Memory Mosaic, oldest pairs dropped",
-              "Memory Mosaic, least used pairs dropped", "Memory Mosaic v2",
-              "GPT, rotary positions", "GPT, ALiBi"}},
-            {"window", 49},
-            {"windows", {1, 2}},
-            {"layers", 1},
-            {"channels", 8},
-            {"heads", 2},
-            {"test_samples", 4},
-            {"depths", 2},
-            {"depth_samples", 3},
-            {"train", {{"steps", 2}, {"warmup_steps", 1}, {"batch", 4}, {"evaluate_every", 1}}}};
-  }
-
-  test::TemporaryFolder folder_;
 };
 
 TEST_F(NeedleStudy, AsksEveryNetworkEveryKindAtEveryLength) {
@@ -62,15 +58,11 @@ TEST_F(NeedleStudy, AsksEveryNetworkEveryKindAtEveryLength) {
 }
 
 TEST_F(NeedleStudy, RefusesSettingsBeforeAnyTraining) {
-  const auto refusal = [&](const char* key, const config::Json& value) {
-    config::Json settings = tiny();
-    settings[key] = value;
-    return test::message_of<UsageError>([&] { run(settings); });
-  };
-  EXPECT_EQ(refusal("windows", config::Json::array()), "windows is empty, so nothing is measured");
+  EXPECT_EQ(refusal({{"windows", config::Json::array()}}),
+            "windows is empty, so nothing is measured");
   for (const char* count : {"test_samples", "depths", "depth_samples"})
-    EXPECT_THAT(refusal(count, 0), testing::HasSubstr(fmt::format("{} is 0", count)));
-  EXPECT_THAT(refusal("window", 40), testing::HasSubstr("needle: length is 40"));
+    EXPECT_THAT(refusal({{count, 0}}), testing::HasSubstr(fmt::format("{} is 0", count)));
+  EXPECT_THAT(refusal({{"window", 40}}), testing::HasSubstr("needle: length is 40"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "config.toml"));
 }
 

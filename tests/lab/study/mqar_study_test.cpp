@@ -17,27 +17,22 @@ using config::Json;
 using test::message_of;
 using testing::HasSubstr;
 
-class MqarStudy : public testing::Test {
+/// Two updates of tiny models.
+class MqarStudy : public test::OneStudy {
  protected:
-  /// The quick study with these settings changed.
-  StudyResults run(const Json& settings) {
-    return test::run_quick("benchmarks/mqar", settings, folder_.path());
+  MqarStudy()
+      : OneStudy(
+            "benchmarks/mqar",
+            {{"lengths", {8, 12}},
+             {"pairs", {2, 3}},
+             {"vocabulary", 16},
+             {"blocks", {1, 2}},
+             {"channels", {8}},
+             {"heads", 2},
+             {"learning_rates", {0.01}},
+             {"data", {{"test_samples", 20}}},
+             {"train", {{"steps", 2}, {"warmup_steps", 1}, {"batch", 4}, {"evaluate_every", 1}}}}) {
   }
-
-  /// Two updates of tiny models.
-  static Json tiny() {
-    return {{"lengths", {8, 12}},
-            {"pairs", {2, 3}},
-            {"vocabulary", 16},
-            {"blocks", {1, 2}},
-            {"channels", {8}},
-            {"heads", 2},
-            {"learning_rates", {0.01}},
-            {"data", {{"test_samples", 20}}},
-            {"train", {{"steps", 2}, {"warmup_steps", 1}, {"batch", 4}, {"evaluate_every", 1}}}};
-  }
-
-  test::TemporaryFolder folder_;
 };
 
 TEST_F(MqarStudy, MeasuresEveryNetworkOnEveryLengthAndTheSizeOfItsState) {
@@ -96,16 +91,11 @@ TEST_F(MqarStudy, ASolvedTaskNeedsNoOtherRateAndAnotherRunNoTraining) {
 }
 
 TEST_F(MqarStudy, RefusesSettingsBeforeAnyTraining) {
-  const auto refusal = [&](const char* key, const Json& value) {
-    Json settings = tiny();
-    settings[key] = value;
-    return message_of<UsageError>([&] { run(settings); });
-  };
-  EXPECT_EQ(refusal("lengths", {8}),
+  EXPECT_EQ(refusal({{"lengths", {8}}}),
             "lengths are 1, pairs 2; expected as many of one as of the other");
-  EXPECT_EQ(refusal("blocks", Json::array()), "blocks is empty, so nothing is measured");
-  EXPECT_THAT(refusal("models", {"GTP"}), HasSubstr("did you mean 'GPT'?"));
-  EXPECT_THAT(refusal("pairs", {2, 4}), HasSubstr("mqar: length is 12, expected at least 16"));
+  EXPECT_EQ(refusal({{"blocks", Json::array()}}), "blocks is empty, so nothing is measured");
+  EXPECT_THAT(refusal({{"models", {"GTP"}}}), HasSubstr("did you mean 'GPT'?"));
+  EXPECT_THAT(refusal({{"pairs", {2, 4}}}), HasSubstr("mqar: length is 12, expected at least 16"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "config.toml"));
 }
 

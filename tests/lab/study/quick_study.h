@@ -1,12 +1,17 @@
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "lab/study/study.h"
+#include "tessera/base/error.h"
+#include "tests/support/temporary_folder.h"
 
 namespace tessera::test {
 
@@ -20,6 +25,29 @@ inline StudyResults run_quick(const std::string& id, const config::Json& setting
   options.seed = seed;
   return run_study(find_study(all_studies(), id), options);
 }
+
+/// One study in a folder of its own. tiny: settings with which it takes no time.
+class OneStudy : public testing::Test {
+ protected:
+  OneStudy(std::string id, config::Json tiny) : id_(std::move(id)), tiny_(std::move(tiny)) {}
+
+  const config::Json& tiny() const { return tiny_; }
+  StudyResults run(const config::Json& settings) const {
+    return run_quick(id_, settings, folder_.path());
+  }
+  /// What it says to the tiny settings with this change.
+  std::string refusal(const config::Json& change) const {
+    config::Json settings = tiny_;
+    settings.merge_patch(change);
+    return message_of<UsageError>([&] { run(settings); });
+  }
+
+  TemporaryFolder folder_;
+
+ private:
+  std::string id_;
+  config::Json tiny_;
+};
 
 /// The studies whose ids begin so, without that beginning.
 inline std::set<std::string> studies_of(const std::string& paper) {

@@ -16,21 +16,18 @@ namespace {
 using config::Json;
 using testing::HasSubstr;
 
-class ThreeMoonsStudy : public testing::Test {
+/// Two updates a training and a few predictions.
+class ThreeMoonsStudy : public test::OneStudy {
  protected:
-  StudyResults run(const Json& settings) {
-    return test::run_quick("memory-mosaics/three-moons", settings, folder_ / "study");
-  }
-
-  /// Two updates a training and a few predictions.
-  static Json tiny() {
-    const Json recipe = {{"seeds", 1}, {"train", {{"steps", 2}, {"batch", 2}}}};
-    return {
-        {"task", {{"steps", 40}}}, {"published", recipe}, {"small_batch", recipe}, {"ours", recipe},
-        {"sequences", 3},          {"free_steps", 4},     {"stride", 12}};
-  }
-
-  test::TemporaryFolder folder_;
+  ThreeMoonsStudy()
+      : OneStudy("memory-mosaics/three-moons", {{"task", {{"steps", 40}}},
+                                                {"published", recipe()},
+                                                {"small_batch", recipe()},
+                                                {"ours", recipe()},
+                                                {"sequences", 3},
+                                                {"free_steps", 4},
+                                                {"stride", 12}}) {}
+  static Json recipe() { return {{"seeds", 1}, {"train", {{"steps", 2}, {"batch", 2}}}}; }
 };
 
 TEST_F(ThreeMoonsStudy, DrawsErrorsAndMatricesOfBothNetworks) {
@@ -50,13 +47,13 @@ TEST_F(ThreeMoonsStudy, DrawsErrorsAndMatricesOfBothNetworks) {
        {"report.html", "error-held-out.svg", "error-training.svg", "matrices-1-head.svg",
         "matrices-3-heads.svg", "errors.csv", "disentangled.csv", "trainings.csv",
         "published-1-head-run1/model/config.json"})
-    EXPECT_TRUE(std::filesystem::exists(folder_ / "study" / file)) << file;
+    EXPECT_TRUE(std::filesystem::exists(folder_ / file)) << file;
 }
 
 // A second run continues: it trains nothing that has its weights already.
 TEST_F(ThreeMoonsStudy, ContinuesWhatItsFolderHolds) {
   const StudyResults first = run(tiny());
-  const auto weights = folder_ / "study" / "ours-3-heads-run1" / "model" / "model.safetensors";
+  const auto weights = folder_ / "ours-3-heads-run1" / "model" / "model.safetensors";
   const std::string before = read_file(weights);
   const StudyResults second = run(tiny());
   EXPECT_EQ(read_file(weights), before);
@@ -69,20 +66,15 @@ TEST_F(ThreeMoonsStudy, ContinuesWhatItsFolderHolds) {
 }
 
 TEST_F(ThreeMoonsStudy, RefusesSettingsBeforeAnyWork) {
-  const auto refusal = [&](const char* key, const Json& value) {
-    Json settings = tiny();
-    settings[key] = value;
-    return test::message_of<UsageError>([&] { run(settings); });
-  };
-  EXPECT_THAT(refusal("sequences", 0), HasSubstr("sequences is 0"));
-  EXPECT_THAT(refusal("stride", 0), HasSubstr("stride is 0"));
-  EXPECT_THAT(refusal("free_steps", 40), HasSubstr("free_steps is 40"));
-  EXPECT_THAT(refusal("dominance", 1.5), HasSubstr("dominance is 1.5"));
-  EXPECT_THAT(refusal("ours", {{"seeds", 0}}), HasSubstr("ours.seeds is 0"));
-  EXPECT_THAT(refusal("ours", {{"train", {{"beta1", 2}}}}), HasSubstr("ours.train.beta1 is 2"));
-  EXPECT_THAT(refusal("training_periods", {1, 2}), HasSubstr("three multiples of 0.1"));
-  EXPECT_THAT(refusal("hurry", 1), HasSubstr("unknown key 'hurry'"));
-  EXPECT_FALSE(std::filesystem::exists(folder_ / "study" / "published-1-head-run1"));
+  EXPECT_THAT(refusal({{"sequences", 0}}), HasSubstr("sequences is 0"));
+  EXPECT_THAT(refusal({{"stride", 0}}), HasSubstr("stride is 0"));
+  EXPECT_THAT(refusal({{"free_steps", 40}}), HasSubstr("free_steps is 40"));
+  EXPECT_THAT(refusal({{"dominance", 1.5}}), HasSubstr("dominance is 1.5"));
+  EXPECT_THAT(refusal({{"ours", {{"seeds", 0}}}}), HasSubstr("ours.seeds is 0"));
+  EXPECT_THAT(refusal({{"ours", {{"train", {{"beta1", 2}}}}}}), HasSubstr("ours.train.beta1 is 2"));
+  EXPECT_THAT(refusal({{"training_periods", {1, 2}}}), HasSubstr("three multiples of 0.1"));
+  EXPECT_THAT(refusal({{"hurry", 1}}), HasSubstr("unknown key 'hurry'"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "published-1-head-run1"));
 }
 
 }  // namespace
