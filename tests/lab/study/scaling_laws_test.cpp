@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
@@ -118,6 +119,15 @@ TEST(ScalingLawStudies, SameSeedSameNumbers) {
   };
   EXPECT_EQ(points(1), points(1));
   EXPECT_NE(points(1), points(2));
+}
+
+TEST(ScalingLawStudies, SchedulesAreRunOnceWhereTheCaptionHasTheSameInputs) {
+  const test::TemporaryFolder folder;
+  const StudyResults results = run_law("fig7", {{"runs", 2}, {"inputs", 30}}, folder.path());
+  std::map<std::string, std::set<double>> times;
+  for (const ResultPoint& point : results.points())
+    EXPECT_TRUE(times[point.series].insert(point.x).second) << point.series << " at " << point.x;
+  EXPECT_EQ(times.size(), 8u);
 }
 
 TEST(ScalingLawStudies, SayTheSizesThatWereRun) {
