@@ -195,7 +195,9 @@ TEST_F(StmStudies, RefuseModelsThatTheyDoNotHave) {
 
 TEST_F(StmStudies, CostTimesTheModels) {
   const StudyResults results = run("cost", {{"batch", 1}, {"iterations", 1}, {"widths", {4, 8}}});
+  EXPECT_EQ(results.comparisons().size(), 4u);  // also at another batch, which is stated
   for (const auto& comparison : results.comparisons()) EXPECT_GT(comparison.ours, 0);
+  EXPECT_THAT(results.summary(), HasSubstr("Batches of 1; the paper has 128."));
   EXPECT_EQ(results.points().size(), 4u);
   EXPECT_THAT(test::message_of<UsageError>([&] {
                 run("cost", {{"iterations", 0}});
