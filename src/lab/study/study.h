@@ -94,8 +94,8 @@ class StudyContext {
   /// any work: an unknown override is a UsageError that suggests the nearest setting. Published and
   /// reference numbers hold for the three set-ups: where a setting is none of theirs they are left
   /// out, and the page says so. bound: settings, or tables of them, that these numbers depend on,
-  /// beside how often something is drawn; kNoSetting where each is compared as it is, with the
-  /// differences stated.
+  /// beside how often something is drawn; kNoSetting where there are no such numbers, or
+  /// each is compared as it is, with the differences stated.
   template <config::Configuration T>
   T settings(const T& quick, const T& standard, const T& paper,
              const std::vector<std::string_view>& bound = kEverySetting) {
@@ -128,6 +128,10 @@ class StudyContext {
   /// where a signal has arrived.
   std::vector<double> part(const std::string& name,
                            const std::function<std::vector<double>()>& compute);
+  /// The same of a part that is one number.
+  double number(const std::string& name, const std::function<double()>& compute) {
+    return part(name, [&] { return std::vector<double>{compute()}; }).at(0);
+  }
 
  private:
   void take_settings(const config::Json& chosen, const std::vector<config::Json>& prepared,

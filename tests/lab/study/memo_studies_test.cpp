@@ -139,6 +139,7 @@ TEST_F(MemoStudies, AForgottenDocumentIsAsOneNeverSeen) {
       run("forget",
           {{"data", text(2000)}, {"dimension", 256}, {"document_tokens", 500}, {"probes", 100}});
   EXPECT_THAT(results.summary(), ContainsRegex("one that never saw the document +yes"));
+  EXPECT_THAT(results.summary(), testing::Not(testing::HasSubstr("Published")));  // there is none
   EXPECT_TRUE(wrote_report("forget"));
 }
 
@@ -172,6 +173,8 @@ TEST_F(MemoStudies, RefuseSettingsThatMakeNoExperiment) {
   EXPECT_THROW(run("single-layer", {{"accuracy", 1}}), UsageError);
   EXPECT_THROW(run("multi-layer", {{"texts_read", 3}}), UsageError);
   EXPECT_THROW(run("multi-layer", {{"encodings", {"sum"}}}), UsageError);
+  EXPECT_THROW(run("multi-layer", {{"dimensions", {256, 255}}}), UsageError);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "multi-layer")) << "nothing was measured before";
   EXPECT_THROW(run("nearly-orthogonal", {{"closeness", {1.5}}}), UsageError);
   EXPECT_THROW(run("natural-text", {{"tokens", {64}}}), UsageError);
   EXPECT_THROW(run("natural-text", {{"data", text(100)}, {"tokens", {5000}}}), UsageError);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "lab/study/memo/kept_memo.h"
@@ -173,6 +174,14 @@ struct Record {
   }
 };
 
+MemoConfig memo_config(const MultiLayerSettings& settings, const Run& run) {
+  return {.vocabulary = settings.vocabulary,
+          .dimension = run.dimension,
+          .heads = kHeads,
+          .layers = run.layers,
+          .encoding = run.encoding};
+}
+
 /// Memorises batch after batch and reads from the first and the last; each recall is a part of the
 /// study, with what the noise law says beside it.
 void measure(const Run& run, StudyContext& context, Record& record, Progress& progress,
@@ -181,33 +190,27 @@ void measure(const Run& run, StudyContext& context, Record& record, Progress& pr
   const auto texts = [&](int64_t batch) {
     return decoyed_texts(settings, run.decoys, context.seed(), batch);
   };
-  KeptMemo memo({.vocabulary = settings.vocabulary,
-                 .dimension = run.dimension,
-                 .heads = kHeads,
-                 .layers = run.layers,
-                 .encoding = run.encoding},
-                context.seed(), context.folder() / "memory.safetensors", run.series(), texts);
-  std::vector<double> variance;  // of the keys
+  KeptMemo memo(memo_config(settings, run), context.seed(), context.folder() / "memory.safetensors",
+                run.series(), texts);
+  std::optional<double> variance;  // of the keys
   if (run.decoys == 0)
-    variance = context.part(run.series() + ", keys", [&]() -> std::vector<double> {
-      return {key_variance(memo.after(0), context.seed())};
-    });
+    variance = context.number(run.series() + ", keys",
+                              [&] { return key_variance(memo.after(0), context.seed()); });
   const auto recall_of_batch = [&](const Memo& holding, int64_t batch) {
     return recall_of(holding, texts(batch).narrow(0, 0, settings.texts_read));
   };
   for (int64_t batch = 1; batch <= settings.batches; ++batch) {
-    const auto recall = context.part(
-        fmt::format("{}, {} batches", run.series(), batch), [&]() -> std::vector<double> {
-          const Memo& holding = memo.after(batch);
-          return {(recall_of_batch(holding, 1) + recall_of_batch(holding, batch)) / 2};
-        });
-    record.add(run, batch, recall.front(),
-               variance.empty() ? Cell()
-                                : Cell::fixed(predicted_recall(settings, run, variance.front(),
-                                                               batch * settings.texts),
-                                              3));
+    const double recall = context.number(fmt::format("{}, {} batches", run.series(), batch), [&] {
+      const Memo& holding = memo.after(batch);
+      return (recall_of_batch(holding, 1) + recall_of_batch(holding, batch)) / 2;
+    });
+    Cell predicted;
+    if (variance)
+      predicted =
+          Cell::fixed(predicted_recall(settings, run, *variance, batch * settings.texts), 3);
+    record.add(run, batch, recall, predicted);
     progress.update(done += work_of(settings, run),
-                    fmt::format("{}: {:.3f}", run.series(), recall.front()));
+                    fmt::format("{}: {:.3f}", run.series(), recall));
   }
   memo.finish();
 }
@@ -266,6 +269,7 @@ void check_multi_layer(const MultiLayerSettings& settings) {
                      settings.texts);
   check_not_empty("decoys", settings.decoys);
   check_not_empty("encodings", settings.encodings);
+  for (const Run& run : runs_of(settings)) memo_config(settings, run).check();
 }
 
 void run_multi_layer(StudyContext& context) {

@@ -287,7 +287,7 @@ void run_natural_text(StudyContext& context) {
                                   .planned_tokens = 6000,
                                   .recitals = 20};
   const NaturalTextSettings settings =
-      context.settings(quick, NaturalTextSettings(), NaturalTextSettings());
+      context.settings(quick, NaturalTextSettings(), NaturalTextSettings(), kNoSetting);
   check_natural_text(settings);
   const int64_t longest =
       std::max(settings.planned_tokens, *std::ranges::max_element(settings.tokens));

@@ -92,7 +92,7 @@ double median_drawn(const NearlyOrthogonalSettings& settings, double epsilon, in
 void run_nearly_orthogonal(StudyContext& context) {
   const NearlyOrthogonalSettings quick{.dimensions = {64, 256}, .most = 1024};
   const NearlyOrthogonalSettings settings =
-      context.settings(quick, NearlyOrthogonalSettings(), NearlyOrthogonalSettings());
+      context.settings(quick, NearlyOrthogonalSettings(), NearlyOrthogonalSettings(), kNoSetting);
   check_not_empty("dimensions", settings.dimensions);
   check_not_empty("closeness", settings.closeness);
   for (const double epsilon : settings.closeness)
@@ -111,13 +111,9 @@ void run_nearly_orthogonal(StudyContext& context) {
     Series law{"law, " + drawn.name, {}, SeriesStyle::kReference, drawn.name};
     for (const int64_t dimension : settings.dimensions) {
       const auto d = static_cast<double>(dimension), most = static_cast<double>(settings.most);
-      const double count = context
-                               .part(fmt::format("ε = {:g}, d = {}", epsilon, dimension),
-                                     [&] {
-                                       return std::vector<double>{median_drawn(
-                                           settings, epsilon, dimension, context.seed())};
-                                     })
-                               .front();
+      const double count = context.number(fmt::format("ε = {:g}, d = {}", epsilon, dimension), [&] {
+        return median_drawn(settings, epsilon, dimension, context.seed());
+      });
       // theta = 2 / m^2: of the m^2 / 2 pairs one is expected to come too close.
       const double expected = std::sqrt(2 / chance_of_closeness(epsilon, dimension));
       table.add_row(

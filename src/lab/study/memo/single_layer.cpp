@@ -182,14 +182,13 @@ void measure_grid(StudyContext& context, const SingleLayerSettings& settings) {
     for (const auto& [heads, width] : shapes) {
       const int64_t rows = heads * width;
       const double predicted = predicted_capacity(settings, rows, columns);
-      const auto measure = [&, &heads = heads, &width = width]() -> std::vector<double> {
+      const std::string sizes = fmt::format("h = {}, d_h = {}, d = {}", heads, width, columns);
+      const double batches = context.number(sizes, [&, &heads = heads, &width = width] {
         SingleLayer layer(heads, width, columns, settings.vocabulary, context.seed());
         const auto expected = static_cast<int64_t>(predicted / kBatch);
-        return {static_cast<double>(batches_to_failure(layer, settings.accuracy, expected))};
-      };
-      const auto batches =
-          context.part(fmt::format("h = {}, d_h = {}, d = {}", heads, width, columns), measure);
-      const int64_t pairs = kBatch * static_cast<int64_t>(batches.front());
+        return static_cast<double>(batches_to_failure(layer, settings.accuracy, expected));
+      });
+      const int64_t pairs = kBatch * static_cast<int64_t>(batches);
       const double published = context.reference(published_capacity(rows, columns));
       context.results().add_point({.series = fmt::format("d = {}", columns),
                                    .x = static_cast<double>(rows * columns),
@@ -198,8 +197,7 @@ void measure_grid(StudyContext& context, const SingleLayerSettings& settings) {
       table.add_row({heads, width, columns, rows * columns,
                      std::isnan(published) ? Cell() : Cell::fixed(published, 0), pairs,
                      Cell::fixed(predicted, 0)});
-      progress.update(done += columns, fmt::format("h = {}, d_h = {}, d = {}: {} pairs", heads,
-                                                   width, columns, pairs));
+      progress.update(done += columns, fmt::format("{}: {} pairs", sizes, pairs));
     }
   context.results().add_table("capacities", std::move(table));
 }
