@@ -259,6 +259,9 @@ void print_exported(const Command<jobs::Export>& command, const jobs::Export::An
   fmt::print("{}: {}{}\n", made.file.native(),
              made.documents > 0 ? counted(made.documents, "document") + ", " : "",
              readable_bytes(static_cast<double>(made.bytes)));
+  for (const auto& [id, file] : made.renamed)
+    fmt::print(stderr, "'{}' is written to {}: its id cannot be the name of its file\n", id,
+               file.native());
 }
 
 /// Says whether a certificate holds. Throws where it does not.

@@ -37,7 +37,7 @@ struct TrainOptions {
   std::vector<std::string> texts;
   Kind kind = Kind::kBpe;
   std::optional<int64_t> vocabulary;
-  std::string out;
+  std::string suffix, out;
 };
 
 Tokenizer train_bpe(const std::vector<std::string>& texts, int64_t vocabulary) {
@@ -55,22 +55,22 @@ Tokenizer train(const TrainOptions& options, const std::vector<std::string>& tex
   return train_bpe(texts, options.vocabulary.value_or(kBpeVocabulary));
 }
 
-/// Of standard input, of a file, or of each file of a folder.
-std::vector<std::string> read_texts(const std::vector<std::string>& paths) {
+/// Of standard input, of a file, or of each file of a folder whose name ends in the suffix.
+std::vector<std::string> read_texts(const TrainOptions& options) {
   std::vector<std::string> texts;
-  for (const auto& path : paths)
-    if (path == "-")
+  for (const auto& path : options.texts)
+    if (path == "-" && options.suffix.empty())
       texts.push_back(read_input(path));
     else
-      TextSource::from_path(path).for_each(
-          [&](const std::string&, std::string_view text) { texts.emplace_back(text); });
+      TextSource::from_path(path, options.suffix)
+          .for_each([&](const std::string&, std::string_view text) { texts.emplace_back(text); });
   return texts;
 }
 
 void run_train(const TrainOptions& options) {
   if (options.vocabulary && options.kind != Kind::kBpe)
     throw UsageError("--vocabulary is the size of a BPE; bytes and characters have their own");
-  const std::vector<std::string> texts = read_texts(options.texts);
+  const std::vector<std::string> texts = read_texts(options);
   const Tokenizer tokenizer = train(options, texts);
   tokenizer.save(options.out);
   size_t bytes = 0, tokens = 0;
@@ -147,6 +147,8 @@ void add_tokenizer(Verb& program) {
   Verb& train = verb.verb("train", "Learn a tokenizer from texts");
   train.option("text", training->texts, "Text files, or folders of them (-: standard input)")
       .required();
+  train.option("--suffix", training->suffix,
+               "Read only the files of a folder whose names end in this");
   train.option("--kind", training->kind, "What a token is made of");
   train.option("--vocabulary", training->vocabulary, "Size of a BPE vocabulary (4096 unless given)")
       .between(257, 1 << 20);

@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
 #include <utility>
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
+#include "tessera/base/utf8.h"
 #include "tessera/data/bpe_trainer.h"
 #include "tessera/data/text_source.h"
 #include "tessera/data/tokenizer.h"
@@ -187,24 +190,60 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr size_t kLongestName = 200;  // bytes of a file's name, of 255
+
+/// Whether it leads to a file below a folder, and nowhere else.
+bool is_below(const fs::path& path) {
+  return path.is_relative() && path.has_filename() && *path.begin() != ".." && path != "." &&
+         std::ranges::all_of(
+             path, [](const fs::path& name) { return name.native().size() <= kLongestName; });
+}
+
+/// An id as the name of one file: a slash is %2F, a dot %2E.
+fs::path one_name(const std::string& id) {
+  std::string name;
+  for (const char c : utf8::beginning_of(id, kLongestName))
+    name += c == '/' ? "%2F" : c == '.' ? "%2E" : std::string(1, c);
+  return std::string(utf8::beginning_of(name, kLongestName));
+}
+
+/// A file below a folder for each document: its id where that is the path of one that no other
+/// document has.
+std::vector<fs::path> files_of(const std::vector<store::StoredDocument>& documents) {
+  std::set<fs::path> files, folders;
+  const auto is_taken = [&](const fs::path& path) {
+    bool taken = files.contains(path) || folders.contains(path);
+    for (fs::path above = path.parent_path(); !above.empty(); above = above.parent_path())
+      taken |= files.contains(above);
+    return taken;
+  };
+  std::vector<fs::path> paths;
+  for (const auto& document : documents) {
+    fs::path path = fs::path(document.id).lexically_normal();
+    if (!is_below(path) || is_taken(path)) path = one_name(document.id);
+    while (is_taken(path)) path += "~";
+    files.insert(path);
+    for (fs::path above = path.parent_path(); !above.empty(); above = above.parent_path())
+      folders.insert(above);
+    paths.push_back(std::move(path));
+  }
+  return paths;
+}
+
 /// Writes every document below a new folder.
 Export::Answer write_texts(const MemoStore& store, const fs::path& folder,
                            const OnProgress& on_progress) {
-  const auto documents = store.ledger().documents();
-  for (const auto& document : documents) {
-    const fs::path path = fs::path(document.id).lexically_normal();
-    if (path.is_absolute() || *path.begin() == ".." || !path.has_filename())
-      throw DataError(store.path().native(),
-                      "'{}' is no path below a folder; memorize the document under another id, or "
-                      "read it with 'tessera memo show'",
-                      document.id);
-  }
   check_argument(!is_there(folder) || fs::is_empty(folder), "{} already exists; name a new folder",
                  folder.native());
+  const auto documents = store.ledger().documents();
+  const std::vector<fs::path> files = files_of(documents);
   Export::Answer answer{.file = folder};
-  for (const auto& document : documents) {
+  for (size_t i = 0; i < documents.size(); ++i) {
+    const auto& document = documents[i];
     const std::string text = store::whole_text(store.ledger(), store.tokenizer(), document);
-    write_file(folder / document.id, text);
+    write_file(folder / files[i], text);
+    if (files[i] != fs::path(document.id).lexically_normal())
+      answer.renamed.emplace_back(document.id, files[i]);
     answer.bytes += text.size();
     on_progress(++answer.documents, std::ssize(documents));
   }
@@ -225,6 +264,8 @@ Export::Answer Export::run(const fs::path& store, const OnProgress& on_progress)
 Json Export::Answer::json() const {
   Json json = {{"file", file.native()}, {"bytes", bytes}};
   if (documents > 0) json["documents"] = documents;
+  for (const auto& [id, name] : renamed)
+    json["renamed"].push_back({{"id", id}, {"file", name.native()}});
   return json;
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "program/jobs/store_jobs.h"
@@ -151,18 +152,21 @@ struct Export {
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     field("out", out, "the file to write the memory to");
-    field("texts", texts, "a new folder to write every document to, as a file named by its id");
+    field("texts", texts,
+          "a new folder to write every document to, as a file named by its id; one whose id is no "
+          "path below the folder, such as ../notes, gets another name, which is said");
   }
 
   struct Answer {
     std::filesystem::path file;
     uint64_t bytes = 0;
     int64_t documents = 0;  ///< that were written as texts
+    /// Ids of documents whose files have other names, and these.
+    std::vector<std::pair<std::string, std::filesystem::path>> renamed = {};
 
     config::Json json() const;
   };
-  /// Throws UsageError unless one of out and texts is given; DataError where an id is no path below
-  /// the folder.
+  /// Throws UsageError unless one of out and texts is given, and where the folder holds something.
   Answer run(const std::filesystem::path& store, const OnProgress& on_progress) const;
 };
 

@@ -70,10 +70,7 @@ std::string result_line(const nlohmann::json& id, Json result) {
 std::string error_line(const nlohmann::json& id, const ProtocolError& error) {
   Json json = {{"code", static_cast<int>(error.code)}, {"message", error.what()}};
   if (!error.data.is_null()) json["data"] = error.data;
-  Json more = Json::object();
-  if (!id.is_null()) more["id"] = id;
-  more["error"] = std::move(json);
-  return line_of(message_with(std::move(more)));
+  return line_of(message_with({{"id", id}, {"error", std::move(json)}}));
 }
 
 std::string notification_line(std::string_view method, Json params) {

@@ -46,7 +46,7 @@ Message parse_message(std::string_view line);
 /// One line of JSON, without its end; bytes that are not UTF-8 become U+FFFD.
 std::string line_of(const config::Json& json);
 std::string result_line(const nlohmann::json& id, config::Json result);
-/// id: null where it is not known; the line then has none.
+/// id: null where it is not known (JSON-RPC 2.0, section 5).
 std::string error_line(const nlohmann::json& id, const ProtocolError& error);
 std::string notification_line(std::string_view method, config::Json params);
 

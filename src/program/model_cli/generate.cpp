@@ -14,6 +14,7 @@
 #include "program/model_cli/packaged_examples.h"
 #include "program/model_cli/text_writing.h"
 #include "program/model_jobs/model_jobs.h"
+#include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/model/language_model.h"
 
@@ -28,10 +29,15 @@ struct GenerateArguments {
   bool interactive = false;
 };
 
-/// Of a file or, for "-", of standard input; without the newline that ends its last line.
+/// Of a file or, for "-", of standard input; without the newline that ends its last line. Throws
+/// DataError on a zero byte, which no text has.
 std::string prompt_from(const std::string& file) {
+  const bool from_input = file == "-";
   std::string text =
-      file == "-" ? std::string(std::istreambuf_iterator<char>(std::cin), {}) : read_file(file);
+      from_input ? std::string(std::istreambuf_iterator<char>(std::cin), {}) : read_file(file);
+  if (const size_t zero = text.find('\0'); zero != std::string::npos)
+    throw DataError(from_input ? "standard input" : file,
+                    "byte {} is zero: this is not a text file", zero);
   if (text.ends_with('\n')) text.pop_back();
   return text;
 }

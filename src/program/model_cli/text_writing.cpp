@@ -37,10 +37,28 @@ void check_window(const GenerateCommand& command, const ModelFolder& folder, Rea
         tokens, model.window());
 }
 
-/// The same for a text whose last token is not read.
-void check_texts(const GenerateCommand& command, const ModelFolder& folder, const Tokens& prompt) {
-  check_window(command, folder, command.generate.reading.value_or(Reading::kWindowed),
-               std::ssize(prompt) + command.generate.max_tokens - 1);
+/// The tokens of each prompt. Throws UsageError where what is read of a text, all but its last
+/// token, does not fit.
+std::vector<Tokens> encoded_prompts(const GenerateCommand& command, const ModelFolder& folder) {
+  std::vector<Tokens> prompts;
+  for (const auto& text : command.prompts) {
+    prompts.push_back(folder.encode_prompt(text));
+    check_window(command, folder, command.generate.reading.value_or(Reading::kWindowed),
+                 std::ssize(prompts.back()) + command.generate.max_tokens - 1);
+  }
+  return prompts;
+}
+
+Reading reading_of(const GenerateCommand& command, const ModelFolder& folder) {
+  return command.generate.reading.value_or(natural_reading(*folder.model));
+}
+
+/// Throws UsageError on options that the model cannot follow, before a word is printed or read.
+void check_writing(const GenerateCommand& command, const ModelFolder& folder) {
+  const MemoryBound bound = command.generate.bound;
+  command.generate.check();
+  StreamingSession(*folder.model, reading_of(command, folder), bound);
+  folder.model->bounded_state(bound);
 }
 
 /// Continuations on standard output, their number and speed on standard error.
@@ -124,9 +142,7 @@ class Session {
       return StreamingSession::load(*folder_.model, command_.load_session);
     return StreamingSession(*folder_.model, reading(), command_.generate.bound);
   }
-  Reading reading() const {
-    return command_.generate.reading.value_or(natural_reading(*folder_.model));
-  }
+  Reading reading() const { return reading_of(command_, folder_); }
   int64_t length() const {
     return session_.tokens().empty() ? 0 : std::ssize(session_.tokens().front());
   }
@@ -140,12 +156,9 @@ class Session {
 /// Samples of every prompt, many side by side.
 void write_texts(const GenerateCommand& command, const ModelFolder& folder) {
   std::vector<Prompt> prompts;
-  for (const auto& text : command.prompts) {
-    const Tokens ids = folder.encode_prompt(text);
-    check_texts(command, folder, ids);
+  for (const Tokens& ids : encoded_prompts(command, folder))
     for (int64_t sample = 0; sample < command.samples; ++sample)
       prompts.push_back({ids, static_cast<uint64_t>(sample)});
-  }
   Output output(command, folder, prompts.size());
   output.begin(command.prompts.front());
   for (size_t first = 0; first < prompts.size() && !InterruptGuard::interrupted();
@@ -178,8 +191,7 @@ void write_session(const GenerateCommand& command, const ModelFolder& folder) {
 
 void write_samples(const GenerateCommand& command, const ModelFolder& folder) {
   const InterruptGuard interrupt;
-  command.generate.check();
-  folder.model->bounded_state(command.generate.bound);  // refused before a word is printed
+  check_writing(command, folder);
   if (command.load_session.empty() && command.save_session.empty())
     write_texts(command, folder);
   else
@@ -196,10 +208,10 @@ void write_beams(const GenerateCommand& command, const ModelFolder& folder) {
   beam.reading = command.generate.reading;
   beam.bound = command.generate.bound;
   const InterruptGuard interrupt;
-  for (const auto& prompt : command.prompts) {
-    const Tokens ids = folder.encode_prompt(prompt);
-    check_texts(command, folder, ids);
-    for (const auto& found : beam_search(*folder.model, ids, beam)) {
+  const std::vector<Tokens> prompts = encoded_prompts(command, folder);
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    const std::string& prompt = command.prompts[i];
+    for (const auto& found : beam_search(*folder.model, prompts[i], beam)) {
       Tokens written = found.tokens;
       if (found.ended) written.pop_back();
       const std::string text = folder.text_of(written);
@@ -219,6 +231,7 @@ void write_beams(const GenerateCommand& command, const ModelFolder& folder) {
 }
 
 void write_in_turns(const GenerateCommand& command, const ModelFolder& folder) {
+  check_writing(command, folder);
   const bool asks = ::isatty(STDIN_FILENO) != 0;
   Session session(command, folder);
   Output output(command, folder, 1);

@@ -128,7 +128,9 @@ nlohmann::json parsed_line(std::string_view line, const std::string& name) {
   nlohmann::json object = config::parse_sorted_json(line, name);
   const auto text = object.is_object() ? object.find("text") : object.end();
   if (!object.is_object() || text == object.end() || !text->is_string())
-    throw DataError(name, "is not an object with a field \"text\"");
+    throw DataError(name,
+                    "is not an object with a field \"text\"; name the files that are texts, or the "
+                    "suffix of those in the folder");
   return object;
 }
 

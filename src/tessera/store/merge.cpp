@@ -91,11 +91,14 @@ LedgerTotals merge_stores(const std::filesystem::path& out,
     folder.settle(ledger, memory);
     totals = ledger.totals();
   }  // closed, so that SQLite removes its own files
+  InterruptGuard::stop_if_interrupted("interrupted; nothing was created");
   place.commit();
   return totals;
 }
 
 namespace {
+
+constexpr const char* kAsItWas = "interrupted; the store is as it was";
 
 std::string checked_text(const MemoStore& store, const StoredDocument& document) {
   std::string text = memorized_text(store.ledger(), store.tokenizer(), document);
@@ -114,7 +117,7 @@ LedgerTotals memorize_again(const MemoStore& from, const std::filesystem::path& 
   MemoWriter writer(to);
   int64_t done = 0;
   for (const StoredDocument& document : from.ledger().documents()) {
-    InterruptGuard::stop_if_interrupted("interrupted; the store is as it was");
+    InterruptGuard::stop_if_interrupted(kAsItWas);
     writer.memorize(document.id, checked_text(from, document), Duplicates::kRefuse);
     DocumentDetails details = writer.ledger().details(writer.ledger().get(document.id));
     details.memorized = from.ledger().details(document).memorized;
@@ -157,6 +160,7 @@ LedgerTotals rebuild_store(const std::filesystem::path& store, const Tokenizer& 
   }  // closed, so that SQLite touches no file of the new store
   const auto history = store / StoreFolder::kHistoryFile;
   if (is_there(history)) std::filesystem::copy_file(history, place.path() / history.filename());
+  InterruptGuard::stop_if_interrupted(kAsItWas);
   place.commit();
   return totals;
 }

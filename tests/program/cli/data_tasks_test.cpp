@@ -57,6 +57,11 @@ TEST_F(DataOfTasks, TellsStories) {
   EXPECT_EQ(read_text(path("stories") + "/train.txt"), printed);
   EXPECT_THAT(read_text(path("stories") + "/valid.txt"), HasSubstr("\n<|endoftext|>\n"));
   EXPECT_THAT(read_text(path("stories") + "/questions.jsonl"), HasSubstr("\"right\":\""));
+  // The questions are no text to learn tokens from.
+  const Arguments learn = {"tokenizer", "train", path("stories"), "--kind",
+                           "character", "--out", path("t")};
+  expect_refused(tessera(learn), 3, "questions.jsonl: line 1: is not an object with a field");
+  EXPECT_THAT(done(joined(learn, {"--suffix", ".txt"})), HasSubstr("bytes of text"));
   EXPECT_THAT(tessera({"data", "stories", "--words", "10"}).out, HasSubstr("\n<|endoftext|>\n"));
 }
 

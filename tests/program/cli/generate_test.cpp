@@ -129,6 +129,11 @@ TEST_F(Generating, PromptsComeFromFilesAndStandardInput) {
   EXPECT_EQ(with({"--prompt-file", path("prompt.txt"), path("other.txt")}),
             with({"--prompt", "the cat", "a dog\n"}));
   expect_refused(generate({"--prompt-file", path("none.txt")}), 1, "none.txt: cannot open");
+  write_text(path("binary"), std::string("bi\0nary", 7));
+  expect_refused(generate({"--prompt-file", path("binary")}), 3, "binary: byte 2 is zero");
+  expect_refused(tessera({"generate", "--model", trained_model(), "--prompt-file", "-"},
+                         {.input = std::string(1, '\0')}),
+                 3, "standard input: byte 0 is zero");
 }
 
 TEST_F(Generating, SamplesOfOnePromptDifferAndComeAgain) {
@@ -306,6 +311,9 @@ TEST_F(Generating, RefusesWithTheReason) {
        {with("--memory-bound", "-3"), "memory-bound"}},
       2);
   expect_refused(generate({"--stop", ""}), 2, "a stop string is empty");
+  expect_refused(generate({"--prompt", "the cat", "--reading", "windowed", "--memory-bound", "16"}),
+                 2, "a bound of 16 pairs was given for windowed reading");
+  expect_refused(generate({"--interactive", "--stop", ""}), 2, "a stop string is empty");
 }
 
 TEST_F(Generating, StatisticsStandOnALineOfTheirOwn) {

@@ -168,5 +168,26 @@ TEST_F(Kills, OfASignalThatIsHeardLeaveNoPartOfANewStore) {
   EXPECT_GE(heard, kSignals / 2);
 }
 
+/// The same while the last files are written, which takes some 260 system calls.
+TEST_F(Kills, OfASignalInTheLastWritesChangeNothing) {
+  memorize_all();
+  const auto expect_heard = [&](const Arguments& command, const std::string& message) {
+    const int64_t calls = start(command, kCounted).system_calls();
+    for (int64_t before_end = 60; before_end < 240; before_end += 40) {
+      std::filesystem::remove_all(path("new"));
+      const Outcome run =
+          tessera(command, {.system_calls = calls - before_end, .signal_number = SIGINT});
+      EXPECT_EQ(run.status, 130) << before_end << run.err;
+      EXPECT_THAT(run.err, ::testing::EndsWith("tessera: interrupted; " + message + "\n"));
+      EXPECT_FALSE(std::filesystem::exists(path("new")));
+      for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
+        EXPECT_EQ(entry.path().native().find("unfinished"), std::string::npos) << entry.path();
+    }
+    EXPECT_EQ(documents().size(), static_cast<size_t>(kDocuments));
+  };
+  expect_heard({"memo", "merge", path("new"), path("store")}, "nothing was created");
+  expect_heard({"memo", "rebuild", path("store"), "--tokenizer", "byte"}, "the store is as it was");
+}
+
 }  // namespace
 }  // namespace tessera::cli

@@ -391,10 +391,39 @@ TEST_F(Memo, DocumentsAreExportedAsTexts) {
   EXPECT_THAT(done({"export", store, "--texts", path("back")}), HasSubstr("2 documents, "));
   EXPECT_EQ(read_text(path("back/raven")), kRaven);
   EXPECT_EQ(read_text(path("back/old/lamb")), kLamb);
-  done({"memorize", store, path("text.txt"), "--id", "../outside"});
-  expect_refused(memo({"export", store, "--texts", path("more")}), 3, "is no path below a folder");
-  EXPECT_FALSE(std::filesystem::exists(path("more")));
+  EXPECT_FALSE(json({"export", store, "--texts", path("json")}).contains("renamed"));
+  expect_refused(memo({"export", store, "--texts", path("back")}), 2, "already exists");
   expect_refused(memo({"export", store}), 2, "either a file for the memory (out) or a folder");
+}
+
+TEST_F(Memo, AnIdThatIsNoPathBelowAFolderIsExportedUnderAnotherName) {
+  const std::string store = create();
+  const std::map<std::string, std::string> names = {
+      {"../../x", "%2E%2E%2F%2E%2E%2Fx"},
+      {"/etc/x", "%2Fetc%2Fx"},
+      {".", "%2E"},
+      {"x/", "x%2F"},
+      {"old", "old"},
+      {"old/lamb", "old%2Flamb"},     // old is a file
+      {"./old", "%2E%2Fold"},         // the same path
+      {"old%2Flamb", "old%2Flamb~"},  // a name that was given to another one
+      {std::string(300, 'n'), std::string(200, 'n')},
+      {"a/b/../c", "a/c"}};
+  for (const char* id :
+       {"../../x", "/etc/x", ".", "x/", "old", "old/lamb", "./old", "old%2Flamb", "a/b/../c"})
+    done({"memorize", store, path("poems/raven"), "--id", id});
+  done({"memorize", store, path("poems/raven"), "--id", std::string(300, 'n')});
+  const Outcome run = memo({"export", store, "--texts", path("below/out")});
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("10 documents, "));
+  EXPECT_THAT(run.err, HasSubstr("'../../x' is written to %2E%2E%2F%2E%2E%2Fx: its id cannot"));
+  EXPECT_THAT(run.err, Not(HasSubstr("'old' is written")));
+  for (const auto& [id, name] : names)
+    EXPECT_EQ(read_text(path("below/out/" + name)), kRaven) << id;
+  EXPECT_FALSE(std::filesystem::exists(path("x")));
+  const auto made = json({"export", store, "--texts", path("json")});
+  EXPECT_EQ(made["renamed"].size(), 8u);
+  EXPECT_EQ(made["renamed"][0], config::Json({{"id", "../../x"}, {"file", names.at("../../x")}}));
 }
 
 TEST_F(Memo, EveryVerbPrintsJson) {

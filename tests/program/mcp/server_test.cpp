@@ -127,7 +127,11 @@ TEST(McpServer, AnUnknownRevisionIsToldTheKnownOnes) {
 
 TEST(McpServer, AnErrorNamesItsRequestWhereItCouldBeRead) {
   EXPECT_EQ(only(talk({R"({"jsonrpc":"1.0","id":"x","method":"tools/list"})"}))["id"], "x");
-  EXPECT_FALSE(only(talk({"{"})).contains("id"));
+  for (const char* unreadable : {"{", "[]", R"({"jsonrpc":"2.0","id":1.5,"method":"ping"})"}) {
+    const Json error = only(talk({unreadable}));
+    ASSERT_TRUE(error.contains("id")) << unreadable;
+    EXPECT_TRUE(error["id"].is_null()) << unreadable;
+  }
 }
 
 TEST(McpServer, GoesOnAfterHostileLines) {
