@@ -33,12 +33,6 @@ void print_levels(const task::SequenceTask& task) {
     fmt::print("{:<45} {:>9.4f} {}\n", level.strategy, level.value, level.metric);
 }
 
-config::Json settings_of(const std::vector<std::string>& texts) {
-  config::Json settings = config::Json::object();
-  for (const auto& text : texts) config::set_from_text(settings, text);
-  return settings;
-}
-
 /// Gives each line to its argument.
 using Lines = std::function<void(const std::function<void(std::string_view)>&)>;
 
@@ -68,7 +62,7 @@ void write_samples(const std::string& out, const std::string& tensors,
 }
 
 void run_task(const std::string& kind, const TaskOptions& options) {
-  const auto task = task::make_task(kind, settings_of(options.settings));
+  const auto task = task::make_task(kind, with_settings(options.settings));
   if (options.levels) return print_levels(*task);
   const uint64_t seed = task::split_seed(options.seed, options.split);
   write_samples(
@@ -178,7 +172,7 @@ void add_stories(Verb& data) {
 
 void run_regbench(const TaskOptions& options, bool known_languages) {
   task::RegBenchConfig config;
-  config::from_json(settings_of(options.settings), config, "regbench");
+  config::from_json(with_settings(options.settings), config, "regbench");
   const task::RegBench regbench(config);
   const uint64_t sequences = task::split_seed(options.seed, options.split);
   const task::RegBenchSet set{
@@ -215,7 +209,7 @@ struct PongOptions {
 };
 
 void run_pong(PongOptions options) {
-  config::from_json(settings_of(options.settings), options.record.environment, "pong");
+  config::from_json(with_settings(options.settings), options.record.environment, "pong");
   options.record.environment.check();
   write_samples(
       options.out, options.tensors,

@@ -9,7 +9,6 @@
 #include <memory>
 
 #include "program/cli/memo_verbs.h"
-#include "program/cli/memo_writing.h"
 #include "program/cli/program.h"
 #include "program/jobs/audit_job.h"
 #include "program/jobs/erase_job.h"

@@ -12,7 +12,6 @@
 #include <type_traits>
 
 #include "program/cli/memo_verbs.h"
-#include "program/cli/memo_writing.h"
 #include "program/cli/program.h"
 #include "program/jobs/store_jobs.h"
 #include "tessera/base/error.h"

@@ -1,11 +1,15 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "program/cli/verb.h"
 #include "program/jobs/store_files.h"
 #include "tessera/memo/text_memory_config.h"
+#include "tessera/sampling/text_writer.h"
+#include "tessera/store/question.h"
 
 namespace tessera::cli {
 
@@ -34,5 +38,22 @@ std::string size_in_words(const memo::TextMemoryConfig& memory);
 /// Says what size of a store `documents` needs and what it costs.
 void print_plan(const std::string& documents, const memo::TextMemoryConfig& memory,
                 const jobs::Create::Planned& plan);
+
+/// Prints a text behind its prompt, as it comes, and how fast it came.
+class Writing {
+ public:
+  /// visible: whether anything is printed on standard output. started: the text.
+  Writing(const store::QuestionedStore& store, const store::Question& question, bool visible,
+          std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now());
+
+  void add(std::string_view text) const;
+  /// Prints how many tokens there were, how fast they came and why they end, on standard error.
+  void end(Finish end, size_t tokens) const;
+
+ private:
+  int64_t longest_;  // window
+  bool visible_;
+  std::chrono::steady_clock::time_point started_;
+};
 
 }  // namespace tessera::cli

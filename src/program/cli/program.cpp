@@ -94,6 +94,15 @@ void print_version() {
   fmt::print("{}\n", version_line());
 }
 
+config::Json with_settings(const std::vector<std::string>& settings, config::Json config) {
+  for (const auto& setting : settings) config::set_from_text(config, setting);
+  return config;
+}
+
+config::Json with_settings(const std::vector<std::string>& settings) {
+  return with_settings(settings, config::Json::object());
+}
+
 void print_json(const nlohmann::ordered_json& json) {
   fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }

@@ -6,6 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "program/cli/verb.h"
 
@@ -63,6 +64,10 @@ class JobBar {
   std::unique_ptr<Progress> bar_;
   int64_t total_ = 0;
 };
+
+/// A configuration with what --set says, "key=value" each; an empty one unless it is given.
+config::Json with_settings(const std::vector<std::string>& settings, config::Json config);
+config::Json with_settings(const std::vector<std::string>& settings);
 
 /// One line of JSON on standard output. JSON holds UTF-8 only: any other byte becomes U+FFFD.
 void print_json(const nlohmann::ordered_json& json);

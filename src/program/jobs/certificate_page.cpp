@@ -1,9 +1,8 @@
-#include "program/jobs/certificate_page.h"
-
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
+#include "program/jobs/erase_job.h"
 #include "tessera/report/text.h"
 
 namespace tessera::jobs {

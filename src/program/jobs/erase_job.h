@@ -66,6 +66,10 @@ struct Erase {
   Answer run(const std::filesystem::path& store, const OnProgress& on_progress) const;
 };
 
+/// A certificate as a page that people read and print: one HTML file without scripts. json: of the
+/// certificate, with its signature if it has one.
+std::string certificate_page(const store::Certificate& certificate, const config::Json& json);
+
 /// The erasures from a store, as far as it keeps a history: a file of its own, history.jsonl, with
 /// digests, sizes and times, and no text.
 struct History {

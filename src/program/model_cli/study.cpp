@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "program/cli/program.h"
 #include "program/model_cli/model_verbs.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/report/picture_files.h"
@@ -57,7 +58,7 @@ StudyOptions study_options(const StudyArguments& options) {
   result.folder =
       options.out.empty() ? "runs/" + options.id + kFolderSuffix.at(result.size) : options.out;
   result.progress = stderr;
-  for (const auto& setting : options.settings) config::set_from_text(result.overrides, setting);
+  result.overrides = with_settings(options.settings);
   result.manifest = manifest(options.seed);
   return result;
 }

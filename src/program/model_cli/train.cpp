@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lab/learner/learner_kinds.h"
+#include "program/cli/program.h"
 #include "program/model_cli/model_verbs.h"
 #include "tessera/base/file.h"
 #include "tessera/base/interrupt.h"
@@ -35,9 +36,7 @@ std::string source_of(const TrainArguments& options) {
 }
 
 config::Json read_config(const TrainArguments& options) {
-  config::Json json = config::read_toml(options.config);
-  for (const auto& setting : options.settings) config::set_from_text(json, setting);
-  return json;
+  return with_settings(options.settings, config::read_toml(options.config));
 }
 
 /// A launcher that starts lost processes once more gives the same command.

@@ -7,7 +7,7 @@
 
 #include "program/jobs/plan_job.h"
 #include "program/serve/api_error.h"
-#include "program/serve/job_request.h"
+#include "program/serve/fields.h"
 #include "program/serve/service.h"
 #include "tessera/plan/law_plan.h"
 

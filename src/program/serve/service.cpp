@@ -3,13 +3,39 @@
 #include <nlohmann/json.hpp>
 
 #include <charconv>
+#include <utility>
 
 #include "program/serve/api_error.h"
+#include "program/web/web_files.h"
 #include "tessera/base/config.h"
 
 namespace tessera::serve {
 
 using config::Json;
+
+namespace {
+
+/// The page runs its own files alone and speaks to its own server alone.
+constexpr const char* kPolicy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+Response page_file(const web::WebFile& file) {
+  return {.content_type = file.content_type,
+          .body = std::string(file.content),
+          .headers = {{"Content-Security-Policy", kPolicy},
+                      {"X-Content-Type-Options", "nosniff"},
+                      {"Referrer-Policy", "no-referrer"},
+                      {"Cache-Control", "no-cache"}}};
+}
+
+/// The files of the page, in src/program/web.
+void add_page_routes(Router& router) {
+  for (const web::WebFile& file : web::web_files())
+    router.add("GET", file.path, [&file](const Request&) { return page_file(file); });
+}
+
+}  // namespace
 
 Router routes_of(Service& service) {
   Router router;
@@ -21,8 +47,21 @@ Router routes_of(Service& service) {
   add_inspect_route(router, service);
   add_run_routes(router, service);
   add_plan_route(router, service);
-  add_page_routes(router, service);
+  add_page_routes(router);
   return router;
+}
+
+ServedHosts::ServedHosts(std::vector<std::string> addresses, const hosts::HostOptions& options)
+    : addresses_(std::move(addresses)), stores_(addresses_, options) {}
+
+nlohmann::ordered_json ServedHosts::recall(const std::string& prompt,
+                                           const store::RecallOptions& options) {
+  const std::lock_guard lock(asking_);
+  try {
+    return hosts::json_of(stores_, prompt, hosts::recall(stores_, prompt, options));
+  } catch (const hosts::NoHostAnswers& error) {
+    throw ApiError(503, "{}", error.what()).with_code("no_host_answers").retry_after(10);
+  }
 }
 
 void add_model_route(Router& router, const std::string& method, const std::string& pattern,

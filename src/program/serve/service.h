@@ -5,14 +5,16 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "program/serve/metrics.h"
 #include "program/serve/router.h"
-#include "program/serve/served_hosts.h"
 #include "program/serve/served_model.h"
 #include "program/serve/served_store.h"
+#include "tessera/hosts/stores_of_hosts.h"
 
 namespace tessera::serve {
 
@@ -22,6 +24,23 @@ struct ServiceLimits {
   int64_t tokens_per_request = int64_t{1} << 20;  ///< read and written, of all its texts
   int64_t answer_bytes = int64_t{1} << 26;        ///< of an answer that is not a stream
   double request_seconds = 600;                   ///< until a request is answered
+};
+
+/// Stores at other hosts that answer together under one name. From any thread: questions take
+/// turns.
+class ServedHosts {
+ public:
+  /// Throws as hosts::StoresOfHosts.
+  ServedHosts(std::vector<std::string> addresses, const hosts::HostOptions& options);
+
+  const std::vector<std::string>& addresses() const { return addresses_; }
+  /// hosts::recall(), as JSON. Throws ApiError 503 where no host answers.
+  nlohmann::ordered_json recall(const std::string& prompt, const store::RecallOptions& options);
+
+ private:
+  std::vector<std::string> addresses_;
+  std::mutex asking_;
+  hosts::StoresOfHosts stores_;
 };
 
 /// Everything that the routes serve, without the network.
@@ -83,8 +102,6 @@ void add_inspect_route(Router& router, Service& service);
 void add_run_routes(Router& router, Service& service);
 /// POST /v1/plan: how large a memory must be, or what it holds.
 void add_plan_route(Router& router, Service& service);
-/// The files of the page, in src/program/web.
-void add_page_routes(Router& router, Service& service);
 /// GET /tokenizer_info, POST /tokenize, /detokenize, as vLLM's server has them.
 void add_tokenizer_routes(Router& router, Service& service);
 

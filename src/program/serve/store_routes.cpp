@@ -8,7 +8,6 @@
 #include "program/serve/api_error.h"
 #include "program/serve/completion.h"
 #include "program/serve/fields.h"
-#include "program/serve/job_request.h"
 #include "program/serve/service.h"
 #include "tessera/base/config.h"
 #include "tessera/store/store_json.h"

@@ -20,10 +20,11 @@ TEST_F(Mcp, EndsWithItsInput) {
               {.input = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n{}\n"});
   EXPECT_EQ(run.status, 0) << run.err;
   EXPECT_EQ(run.err, "");
-  EXPECT_EQ(run.out,
-            "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n"
-            "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32600,\"message\":\"'jsonrpc' must be "
-            "\\\"2.0\\\"\"}}\n");
+  EXPECT_EQ(
+      run.out,
+      "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n"
+      "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,\"message\":\"'jsonrpc' must "
+      "be \\\"2.0\\\"\"}}\n");
 }
 
 TEST_F(Mcp, ASignalEndsItWhileItWaits) {
