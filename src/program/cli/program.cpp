@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "program/jobs/job.h"
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/machine.h"
@@ -104,7 +105,7 @@ config::Json with_settings(const std::vector<std::string>& settings) {
 }
 
 void print_json(const nlohmann::ordered_json& json) {
-  fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  fmt::print("{}\n", jobs::json_line(json));
 }
 
 }  // namespace tessera::cli

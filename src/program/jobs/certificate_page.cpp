@@ -42,54 +42,67 @@ std::string verdict(const store::Certificate& certificate) {
       count == 1 ? "it" : "them");
 }
 
+std::string erased_table(const store::Certificate& certificate) {
+  std::string table =
+      "<h2>What was erased</h2>\n<table><tr><th>Document</th><th class=\"number\">Bytes</th>"
+      "<th class=\"number\">Tokens</th><th>SHA-256 of its text</th></tr>\n";
+  for (const auto& document : certificate.erased)
+    table += fmt::format(
+        "<tr><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td>{}</td></tr>\n",
+        escape_markup(document.id), document.bytes, document.tokens, code(document.digest));
+  return table + "</table>\n";
+}
+
+std::string memory_table(const store::Certificate& certificate) {
+  return "<h2>The store's memory</h2>\n<table>\n" +
+         row("Digest before", code(certificate.digest_before)) +
+         row("Digest after", code(certificate.digest_after)) +
+         row("Digest of a memory built from the remaining documents alone",
+             code(certificate.digest_without) +
+                 (certificate.digest_after == certificate.digest_without
+                      ? ": the same as after the erasure"
+                      : ": <b>another</b> than after the erasure")) +
+         row("Remaining", fmt::format("{} documents, {} tokens", certificate.remaining.documents,
+                                      certificate.remaining.tokens)) +
+         "</table>\n";
+}
+
+std::string scan_table(const store::Certificate& certificate, const std::string& looked_for) {
+  std::string table = fmt::format(
+      "<h2>What was scanned</h2>\n<p>Every file of the store, byte by byte, for {}.</p>\n"
+      "<table><tr><th>File</th><th class=\"number\">Bytes</th><th class=\"number\">Remains "
+      "found</th><th>SHA-256</th></tr>\n",
+      escape_markup(looked_for));
+  for (const auto& file : certificate.files)
+    table += fmt::format(
+        "<tr><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td>{}</td></tr>\n",
+        escape_markup(file.name), file.bytes, file.found, code(file.digest));
+  return table + "</table>\n";
+}
+
+/// json: of the certificate.
+std::string signature_table(const config::Json& json) {
+  if (!json.contains("signature"))
+    return "<h2>Signature</h2>\n<p>This certificate is not signed.</p>\n";
+  const auto part = [&](const char* name) {
+    return json.at("signature").at(name).get<std::string>();
+  };
+  return "<h2>Signature</h2>\n<table>\n" + row("Algorithm", part("algorithm")) +
+         row("Public key", code(part("public_key"))) + row("Signature", code(part("value"))) +
+         "</table>\n";
+}
+
 }  // namespace
 
 std::string certificate_page(const store::Certificate& certificate, const config::Json& json) {
-  std::string page = fmt::format(
+  const std::string head = fmt::format(
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<meta name=\"viewport\" "
       "content=\"width=device-width\">\n<title>Certificate of erasure</title>\n"
       "<style>{}</style></head><body>\n<h1>Certificate of erasure</h1>\n<p>{}, {}</p>\n{}",
       kStyle, escape_markup(store::utc_time(certificate.time)), escape_markup(certificate.program),
       verdict(certificate));
-  page +=
-      "<h2>What was erased</h2>\n<table><tr><th>Document</th><th class=\"number\">Bytes</th>"
-      "<th class=\"number\">Tokens</th><th>SHA-256 of its text</th></tr>\n";
-  for (const auto& document : certificate.erased)
-    page += fmt::format(
-        "<tr><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td>{}</td></tr>\n",
-        escape_markup(document.id), document.bytes, document.tokens, code(document.digest));
-  page += "</table>\n<h2>The store's memory</h2>\n<table>\n";
-  page += row("Digest before", code(certificate.digest_before));
-  page += row("Digest after", code(certificate.digest_after));
-  page +=
-      row("Digest of a memory built from the remaining documents alone",
-          code(certificate.digest_without) + (certificate.digest_after == certificate.digest_without
-                                                  ? ": the same as after the erasure"
-                                                  : ": <b>another</b> than after the erasure"));
-  page += row("Remaining", fmt::format("{} documents, {} tokens", certificate.remaining.documents,
-                                       certificate.remaining.tokens));
-  page += fmt::format(
-      "</table>\n<h2>What was scanned</h2>\n<p>Every file of the store, byte by "
-      "byte, for {}.</p>\n",
-      escape_markup(json.at("looked_for").get<std::string>()));
-  page +=
-      "<table><tr><th>File</th><th class=\"number\">Bytes</th><th class=\"number\">Remains "
-      "found</th><th>SHA-256</th></tr>\n";
-  for (const auto& file : certificate.files)
-    page += fmt::format(
-        "<tr><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td>{}</td></tr>\n",
-        escape_markup(file.name), file.bytes, file.found, code(file.digest));
-  page += "</table>\n<h2>Signature</h2>\n";
-  const auto part = [&](const char* name) {
-    return json.at("signature").at(name).get<std::string>();
-  };
-  if (json.contains("signature"))
-    page += fmt::format("<table>\n{}{}{}</table>\n", row("Algorithm", part("algorithm")),
-                        row("Public key", code(part("public_key"))),
-                        row("Signature", code(part("value"))));
-  else
-    page += "<p>This certificate is not signed.</p>\n";
-  return page +
+  return head + erased_table(certificate) + memory_table(certificate) +
+         scan_table(certificate, json.at("looked_for").get<std::string>()) + signature_table(json) +
          "<p>This page shows the JSON file beside it, which is the certificate. "
          "<code>tessera memo verify STORE --certificate FILE</code> holds it against the store.</p>"
          "\n</body></html>\n";

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "program/jobs/progress.h"
+#include "program/jobs/job.h"
 #include "tessera/base/config.h"
 #include "tessera/sampling/text_writer.h"
 #include "tessera/store/memo_store.h"

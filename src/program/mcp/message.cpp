@@ -1,5 +1,6 @@
 #include "program/mcp/message.h"
 
+#include "program/jobs/job.h"
 #include "tessera/base/error.h"
 
 namespace tessera::mcp {
@@ -26,10 +27,10 @@ nlohmann::json parsed(std::string_view line) {
   }
 }
 
-Json message_with(Json more) {
+std::string message_with(Json more) {
   Json json = {{"jsonrpc", "2.0"}};
   json.update(std::move(more));
-  return json;
+  return jobs::json_line(json);
 }
 
 }  // namespace
@@ -59,22 +60,18 @@ Message parse_message(std::string_view line) {
   return message;
 }
 
-std::string line_of(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 std::string result_line(const nlohmann::json& id, Json result) {
-  return line_of(message_with({{"id", id}, {"result", std::move(result)}}));
+  return message_with({{"id", id}, {"result", std::move(result)}});
 }
 
 std::string error_line(const nlohmann::json& id, const ProtocolError& error) {
   Json json = {{"code", static_cast<int>(error.code)}, {"message", error.what()}};
   if (!error.data.is_null()) json["data"] = error.data;
-  return line_of(message_with({{"id", id}, {"error", std::move(json)}}));
+  return message_with({{"id", id}, {"error", std::move(json)}});
 }
 
 std::string notification_line(std::string_view method, Json params) {
-  return line_of(message_with({{"method", method}, {"params", std::move(params)}}));
+  return message_with({{"method", method}, {"params", std::move(params)}});
 }
 
 }  // namespace tessera::mcp

@@ -43,8 +43,7 @@ struct Message {
 /// than 100 levels; kInvalidRequest where it is another value than a message, also a batch.
 Message parse_message(std::string_view line);
 
-/// One line of JSON, without its end; bytes that are not UTF-8 become U+FFFD.
-std::string line_of(const config::Json& json);
+/// Messages as lines of JSON (jobs::json_line).
 std::string result_line(const nlohmann::json& id, config::Json result);
 /// id: null where it is not known (JSON-RPC 2.0, section 5).
 std::string error_line(const nlohmann::json& id, const ProtocolError& error);

@@ -263,7 +263,7 @@ Json Server::call(const Message& request) {
       look_up();
       notes(done, of);
     });
-    return {{"content", text_content(line_of(answer))}, {"structuredContent", answer}};
+    return {{"content", text_content(jobs::json_line(answer))}, {"structuredContent", answer}};
   } catch (const Interrupted&) {
     throw;
   } catch (const std::bad_alloc&) {

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "program/jobs/erase_job.h"
-#include "program/jobs/request_values.h"
+#include "program/jobs/job.h"
 #include "program/jobs/store_jobs.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "program/jobs/progress.h"
+#include "program/jobs/job.h"
 #include "tessera/base/config.h"
 
 namespace tessera::mcp {

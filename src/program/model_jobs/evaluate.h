@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "program/jobs/progress.h"
+#include "program/jobs/job.h"
 #include "tessera/base/config.h"
 #include "tessera/data/text_encoder.h"
 #include "tessera/infer/evaluation.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "program/jobs/progress.h"
+#include "program/jobs/job.h"
 #include "tessera/base/config.h"
 #include "tessera/infer/generate.h"
 #include "tessera/infer/inspection.h"

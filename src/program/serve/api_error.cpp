@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "program/jobs/job.h"
 #include "tessera/base/config.h"
 
 namespace tessera::serve {
@@ -53,7 +54,7 @@ std::string ApiError::json() const {
                        {"type", type_of(status_)},
                        {"param", or_null(param_)},
                        {"code", or_null(code_)}}}};
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return jobs::json_line(json);
 }
 
 Response ApiError::response() const {

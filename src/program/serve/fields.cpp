@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
-#include "program/jobs/request_values.h"
+#include "program/jobs/job.h"
 #include "program/serve/api_error.h"
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"

@@ -83,10 +83,6 @@ Response json_response(const Json& json, int status) {
   return {.status = status, .body = json_line(json)};
 }
 
-std::string json_line(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 int64_t unix_seconds(std::chrono::system_clock::time_point time) {
   return std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count();
 }

@@ -76,8 +76,7 @@ Router routes_of(Service& service);
 
 /// A JSON answer.
 Response json_response(const nlohmann::ordered_json& json, int status = 200);
-/// JSON on one line; bytes that are not UTF-8 become U+FFFD.
-std::string json_line(const nlohmann::ordered_json& json);
+using jobs::json_line;
 /// Seconds since 1970, as OpenAI's API gives times.
 int64_t unix_seconds(std::chrono::system_clock::time_point time);
 /// The whole number "?name=" of a request's query, 0 where there is none. Throws ApiError 400.

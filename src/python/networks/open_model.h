@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "program/jobs/progress.h"
+#include "program/jobs/job.h"
 #include "python/binding/turns.h"
 #include "tessera/infer/generate.h"
 #include "tessera/infer/model_folder.h"

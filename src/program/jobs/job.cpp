@@ -1,4 +1,4 @@
-#include "program/jobs/request_values.h"
+#include "program/jobs/job.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -14,6 +14,10 @@ config::Json request_values(const nlohmann::json& object,
     if (!known) break;
   }
   return values;
+}
+
+std::string json_line(const config::Json& json) {
+  return json.dump(-1, ' ', false, config::Json::error_handler_t::replace);
 }
 
 }  // namespace tessera::jobs

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "tessera/base/config.h"
+
+/// What all jobs share, whoever asks for them.
+namespace tessera::jobs {
+
+/// Told how far a job is: so much done, of so much. It may throw Interrupted, which ends the job,
+/// where the answer is not wanted any more.
+using OnProgress = std::function<void(int64_t done, int64_t of)>;
+
+/// What config::fields_from_json() is to read of a request from outside: the values of these
+/// fields, where null counts as absent, and the first of its keys that are none.
+config::Json request_values(const nlohmann::json& object, const std::vector<config::Field>& fields);
+
+/// JSON on one line, without its end; bytes that are not UTF-8 become U+FFFD.
+std::string json_line(const config::Json& json);
+
+}  // namespace tessera::jobs
