@@ -1,0 +1,301 @@
+// tessera memo: how documents come, go and are given back.
+
+#include <cmath>
+#include <map>
+
+#include "tests/program/cli/memo_workplace.h"
+
+namespace tessera::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class MemoDocuments : public MemoWorkplace {};
+
+TEST_F(MemoDocuments, UpdateMemorizesWhatHasChanged) {
+  const std::string store = create();
+  EXPECT_EQ(done({"update", store, path("poems"), "--meta", "kind=poem"}),
+            "old/lamb: 56 tokens, 122 pairs\nraven: 121 tokens, 333 pairs\n")
+      << "new documents, too";
+  write_text(path("poems/old/lamb"), "Little Lamb I'll tell thee\n");
+  const Outcome again = memo({"update", store, path("poems"), "--meta", "by=Blake"});
+  EXPECT_EQ(again.out, "old/lamb: 28 tokens, 56 pairs, replaced\n");
+  EXPECT_THAT(again.err, HasSubstr("0 new, 1 replaced, 1 unchanged"));
+  const auto documents = json({"documents", store})["data"];
+  for (const auto& document : documents)
+    EXPECT_EQ(document["metadata"], (config::Json{{"by", "Blake"}, {"kind", "poem"}}));
+  done({"memorize", path("store"), path("text.txt"), "--meta", "kind=prose"});
+  EXPECT_EQ(json({"documents", store, "--meta", "kind=poem", "--meta", "by=Blake"})["data"].size(),
+            2u);
+  EXPECT_EQ(json({"documents", store, "--meta", "kind=prose"})["data"][0]["id"], "text.txt");
+  EXPECT_EQ(json({"documents", store, "--meta", "kind=letter"})["data"].size(), 0u);
+  EXPECT_EQ(json({"documents", store, "--since", "2020-01-01"})["data"].size(), 3u);
+  EXPECT_EQ(json({"documents", store, "--before", "2020-01-01"})["data"].size(), 0u);
+  EXPECT_THAT(done({"documents", store}), HasSubstr("by=Blake, kind=poem"));
+  EXPECT_EQ(json({"documents", store, "--meta", "kind=prose"})["data"][0]["bytes"],
+            std::filesystem::file_size(path("text.txt")));
+  expect_refusals({{{"documents", store, "--meta", "kind"}, "expected KEY=VALUE"},
+                   {{"documents", store, "--meta", "=poem"}, "expected KEY=VALUE"},
+                   {{"documents", store, "--meta", "a=1", "--meta", "a=2"}, "gives 'a' twice"},
+                   {{"memorize", store, path("text.txt"), "--meta", "a\n=1"}, "'a\\x0a=1'"},
+                   {{"documents", store, "--since", "2026-02-30"}, "expected a day"},
+                   {{"documents", store, "--before", "soon"}, "before is 'soon'"}},
+                  2);
+}
+
+TEST_F(MemoDocuments, GoesOnWithoutTheDocumentsThatAreBad) {
+  const std::string store = create();
+  write_text(path("poems/zip"), std::string("PK\0\1", 4));
+  write_text(path("poems/latin"), "caf\xE9");
+  const Outcome run = memo({"memorize", store, path("poems"), "--keep-going"});
+  EXPECT_EQ(run.status, 1);
+  EXPECT_EQ(run.out, "old/lamb: 56 tokens, 122 pairs\nraven: 121 tokens, 333 pairs\n");
+  EXPECT_THAT(run.err, HasSubstr("zip: byte 2 is zero"));
+  EXPECT_THAT(run.err, HasSubstr("latin: byte 3 is not valid UTF-8"));
+  EXPECT_THAT(run.err, HasSubstr("2 of 4 documents were not memorized"));
+  EXPECT_EQ(json({"documents", store})["data"].size(), 2u);
+}
+
+TEST_F(MemoDocuments, AnEmptyOrMissingFileIsLeftOutAndNamed) {
+  const std::string store = create();
+  write_text(path("poems/empty"), "");
+  const Outcome run = memo({"memorize", store, path("poems"), path("missing"), "--keep-going"});
+  EXPECT_EQ(run.status, 1);
+  EXPECT_EQ(run.out, "old/lamb: 56 tokens, 122 pairs\nraven: 121 tokens, 333 pairs\n");
+  EXPECT_THAT(run.err, HasSubstr("not memorized: " + path("poems/empty") + ": is empty"));
+  EXPECT_THAT(run.err, HasSubstr("not memorized: " + path("missing") + ": cannot open"));
+  EXPECT_THAT(run.err, HasSubstr("2 of 4 documents were not memorized"));
+  expect_refused(memo({"memorize", create("other"), path("poems")}), 3, "poems/empty: is empty");
+}
+
+TEST_F(MemoDocuments, ReadsPagesAndLinesAndForgetsALineAlone) {
+  std::filesystem::create_directories(path("in"));
+  const std::string store = create();
+  const std::string page = std::string("<h1>Lines</h1><pre>") + kLamb + "</pre>";
+  write_text(path("in/a.html"), page);
+  write_text(path("in/b.jsonl"),
+             "{\"id\": \"raven\", \"text\": \"Once upon a midnight dreary\"}\n"
+             "{\"text\": \"Little Lamb who made thee\"}\n");
+  done({"memorize", store, path("in")});
+  done({"export", store, "--texts", path("out")});
+  EXPECT_EQ(read_text(path("out/a.html")), std::string("Lines\n") + kLamb);
+  EXPECT_EQ(read_text(path("out/b.jsonl:2")), "Little Lamb who made thee");
+  EXPECT_EQ(done({"forget", store, "b.jsonl:raven"}), "b.jsonl:raven: forgotten, 28 tokens\n");
+  EXPECT_EQ(done({"update", store, path("in")}), "b.jsonl:raven: 28 tokens, 56 pairs\n");
+
+  // A file that is damaged loses no line; one that has lost a line does.
+  const std::string lines = read_text(path("in/b.jsonl"));
+  write_text(path("in/b.jsonl"), lines + "damaged\n");
+  EXPECT_EQ(memo({"update", store, path("in"), "--keep-going", "--prune"}).status, 1);
+  EXPECT_EQ(json({"documents", store})["data"].size(), 3u);
+  write_text(path("in/b.jsonl"), lines.substr(0, lines.find('\n')));
+  EXPECT_EQ(done({"update", store, path("in"), "--prune"}), "b.jsonl:2: forgotten, 26 tokens\n");
+
+  const std::string plain = create("plain");
+  done({"memorize", plain, path("in"), "--plain"});
+  done({"export", plain, "--texts", path("plain-out")});
+  EXPECT_EQ(read_text(path("plain-out/a.html")), page);
+  EXPECT_EQ(json({"documents", plain})["data"].size(), 2u);
+
+  write_text(path("in/c.jsonl"), "{\"text\": \"a\"}\n{\"txt\": \"b\"}\n");
+  expect_refusals({{{"memorize", create("third"), path("in")}, "c.jsonl: line 2"}}, 3);
+}
+
+TEST_F(MemoDocuments, UpdateLeavesOutAndPrunes) {
+  const std::string store = create();
+  write_text(path("poems/notes.bak"), "scratch\n");
+  write_text(path("poems/.tesseraignore"), "# backups\n*.bak\n");
+  EXPECT_EQ(done({"update", store, path("poems"), "--exclude", "old/"}),
+            "raven: 121 tokens, 333 pairs\n");
+  EXPECT_EQ(done({"update", store, path("poems")}), "old/lamb: 56 tokens, 122 pairs\n");
+  std::filesystem::remove(path("poems/raven"));
+  EXPECT_EQ(done({"update", store, path("poems")}), "") << "only --prune forgets";
+  const Outcome pruned = memo({"update", store, path("poems"), "--prune"});
+  EXPECT_EQ(pruned.out, "raven: forgotten, 121 tokens\n");
+  EXPECT_THAT(pruned.err, HasSubstr("0 new, 0 replaced, 1 unchanged, 1 forgotten"));
+  EXPECT_EQ(json({"documents", store})["data"].size(), 1u);
+  write_text(path("poems/.tesseraignore"), "!lamb\n");
+  expect_refused(memo({"update", store, path("poems")}), 3, "begins with !");
+}
+
+TEST_F(MemoDocuments, ForgetsWhatIsAskedForAndWarnsOfWhatStays) {
+  const std::string store = create();
+  write_text(path("poems/copy"), std::string("A preface.\n") + kRaven);
+  done({"memorize", store, path("poems"), "--meta", "kind=poem"});
+  done({"memorize", store, path("text.txt")});
+  const Outcome list = memo({"forget", store, "ra*", "--dry-run"});
+  EXPECT_EQ(list.out, "raven: would be forgotten, 121 tokens\n");
+  EXPECT_THAT(list.err, HasSubstr("'copy' stays and has 21 words in the same passages"));
+  EXPECT_EQ(json({"forget", store, "--containing", "MIDNIGHT dreary", "--dry-run"})["data"].size(),
+            2u);
+  EXPECT_EQ(json({"forget", store, "--meta", "kind=poem", "--dry-run"})["data"].size(), 3u);
+  EXPECT_EQ(json({"documents", store})["data"].size(), 4u);
+  EXPECT_EQ(done({"forget", store, "--containing", "midnight dreary", "--meta", "kind=poem"}),
+            "copy: forgotten, 132 tokens\nraven: forgotten, 121 tokens\n");
+  expect_refusals({{{"forget", store}, "say what to forget"},
+                   {{"forget", store, "ravn"}, "there is no document 'ravn'"},
+                   {{"forget", store, "--containing", "nevermore"}, "no document fits"},
+                   {{"forget", store, "text.txt", "--key", "k"}, "key signs a certificate"}},
+                  2);
+  EXPECT_EQ(json({"documents", store})["data"].size(), 2u);
+}
+
+TEST_F(MemoDocuments, ACertificateShowsWhatWasErased) {
+  const std::string store = create();
+  done({"memorize", store, path("poems")});
+  done({"history", store, "--begin"});
+  const std::string before = digest(store), file = path("erasure.json");
+  const Outcome run = memo({"forget", store, "raven", "--certificate", file});
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("certificate; nothing found in "));
+  const auto certificate = config::Json::parse(read_text(file));
+  EXPECT_EQ(certificate["digest_before"], before);
+  EXPECT_EQ(certificate["digest_after"], digest(store));
+  EXPECT_EQ(certificate["digest_of_remaining_documents"], digest(store));
+  EXPECT_EQ(certificate["erased"][0]["bytes"], std::string(kRaven).size());
+  EXPECT_THAT(read_text(path("erasure.html")), HasSubstr("One document was erased"));
+  for (const std::string& name : {file, path("erasure.html"), store + "/history.jsonl"})
+    EXPECT_THAT(read_text(name), Not(HasSubstr("midnight"))) << name;
+  EXPECT_THAT(done({"history", store}), HasSubstr("forgotten: 120 bytes, 121 tokens"));
+  EXPECT_THAT(done({"verify", store, "--certificate", file}),
+              HasSubstr("not signed; the store is as it was after the erasure"));
+  done({"memorize", store, path("poems/raven")});
+  const Outcome again = memo({"verify", store, "--certificate", file});
+  EXPECT_EQ(again.status, 1);
+  EXPECT_THAT(again.out, HasSubstr("'raven' has the text of an erased document again"));
+  expect_refused(memo({"forget", store, "raven", "--certificate", path("none/file")}), 1, "write");
+  EXPECT_EQ(memo({"verify", store, "--certificate", path("text.txt")}).status, 3);
+}
+
+TEST_F(MemoDocuments, ASignedCertificateShowsWhoseItIs) {
+  const std::string store = create();
+  done({"memorize", store, path("poems")});
+  write_text(path("key"),
+             "-----BEGIN PRIVATE KEY-----\n"
+             "MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g\n"
+             "-----END PRIVATE KEY-----\n");
+  // RFC 8032, section 7.1, test 1.
+  const std::string file = path("erasure.json");
+  done({"forget", store, "raven", "--certificate", file, "--key", path("key")});
+  auto certificate = config::Json::parse(read_text(file));
+  EXPECT_EQ(certificate["signature"]["public_key"],
+            "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a");
+  EXPECT_THAT(done({"verify", store, "--certificate", file}), HasSubstr("signed by d75a9801"));
+  certificate["time"] = "2020-01-01T00:00:00Z";
+  write_text(file, certificate.dump());
+  EXPECT_EQ(memo({"verify", store, "--certificate", file}).status, 1);
+  expect_refused(
+      memo({"forget", store, "old/lamb", "--certificate", file, "--key", path("text.txt")}), 3,
+      "holds no private Ed25519 key");
+  EXPECT_EQ(json({"documents", store})["data"].size(), 1u) << "nothing was forgotten";
+}
+
+TEST_F(MemoDocuments, AnAuditTellsWhatIsHeld) {
+  const std::string store = create();
+  done({"memorize", store, path("poems")});
+  std::filesystem::create_directory(path("controls"));
+  for (int number = 0; number < 4; ++number)
+    write_text(path("controls/" + std::to_string(number)), small_text(3 + number));
+  write_text(path("half"), std::string(kRaven).substr(0, 60) + small_text(2));
+  const auto audit = json({"audit", store, path("poems/raven"), path("half"), path("text.txt"),
+                           "--controls", path("controls")})["data"];
+  EXPECT_EQ(audit[0]["held"], "yes");
+  EXPECT_EQ(audit[0]["document"], "raven");
+  EXPECT_EQ(audit[0]["extraction_strength"], 1);
+  EXPECT_NEAR(audit[0]["exposure_bits"].get<double>(), std::log2(5), 1e-9);
+  EXPECT_EQ(audit[1]["held"], "partly");
+  EXPECT_EQ(audit[2]["held"], "no");
+  EXPECT_GT(audit[0]["log_likelihood"], audit[2]["log_likelihood"]);
+  EXPECT_THAT(done({"audit", store, path("poems"), "--controls", path("controls")}),
+              HasSubstr("AUC 1.000 by log-likelihood, 1.000 by min-k"));
+  // Without tolerance nothing similar is recited.
+  const std::string similar = "Once upon a nightmare dreary, while I pondered";
+  EXPECT_EQ(memo({"recall", store, "--prompt", similar, "--fail"}).status, 0);
+  const auto exact = json({"recall", store, "--prompt", similar, "--exact"});
+  EXPECT_EQ(exact["read_as"], similar);
+}
+
+TEST_F(MemoDocuments, DocumentsAreExportedAsTexts) {
+  const std::string store = create();
+  done({"memorize", store, path("poems")});
+  EXPECT_THAT(done({"export", store, "--texts", path("back")}), HasSubstr("2 documents, "));
+  EXPECT_EQ(read_text(path("back/raven")), kRaven);
+  EXPECT_EQ(read_text(path("back/old/lamb")), kLamb);
+  EXPECT_FALSE(json({"export", store, "--texts", path("json")}).contains("renamed"));
+  expect_refused(memo({"export", store, "--texts", path("back")}), 2, "already exists");
+  expect_refused(memo({"export", store}), 2, "either a file for the memory (out) or a folder");
+}
+
+TEST_F(MemoDocuments, AnIdThatIsNoPathBelowAFolderIsExportedUnderAnotherName) {
+  const std::string store = create();
+  const std::map<std::string, std::string> names = {
+      {"../../x", "%2E%2E%2F%2E%2E%2Fx"},
+      {"/etc/x", "%2Fetc%2Fx"},
+      {".", "%2E"},
+      {"x/", "x%2F"},
+      {"old", "old"},
+      {"old/lamb", "old%2Flamb"},     // old is a file
+      {"./old", "%2E%2Fold"},         // the same path
+      {"old%2Flamb", "old%2Flamb~"},  // a name that was given to another one
+      {std::string(300, 'n'), std::string(200, 'n')},
+      {"a/b/../c", "a/c"}};
+  for (const char* id :
+       {"../../x", "/etc/x", ".", "x/", "old", "old/lamb", "./old", "old%2Flamb", "a/b/../c"})
+    done({"memorize", store, path("poems/raven"), "--id", id});
+  done({"memorize", store, path("poems/raven"), "--id", std::string(300, 'n')});
+  const Outcome run = memo({"export", store, "--texts", path("below/out")});
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("10 documents, "));
+  EXPECT_THAT(run.err, HasSubstr("'../../x' is written to %2E%2E%2F%2E%2E%2Fx: its id cannot"));
+  EXPECT_THAT(run.err, Not(HasSubstr("'old' is written")));
+  for (const auto& [id, name] : names)
+    EXPECT_EQ(read_text(path("below/out/" + name)), kRaven) << id;
+  EXPECT_FALSE(std::filesystem::exists(path("x")));
+  const auto made = json({"export", store, "--texts", path("json")});
+  EXPECT_EQ(made["renamed"].size(), 8u);
+  EXPECT_EQ(made["renamed"][0], config::Json({{"id", "../../x"}, {"file", names.at("../../x")}}));
+}
+
+TEST_F(MemoDocuments, ReplacesWhenAskedAndGoesOnWhereItStopped) {
+  const std::string store = create();
+  done({"memorize", store, path("poems/raven")});
+  const std::string before = digest(store);
+  expect_refused(memo({"memorize", store, path("poems")}), 2,
+                 "'raven' is stored already; replace it with --replace");
+  EXPECT_EQ(digest(store), before);
+  EXPECT_EQ(done({"memorize", store, path("poems"), "--replace"}),
+            "old/lamb: 56 tokens, 122 pairs\n");
+  write_text(path("poems/raven"), kLamb);
+  EXPECT_THAT(done({"memorize", store, path("poems/raven"), "--replace"}),
+              HasSubstr("raven: 56 tokens, 122 pairs, replaced"));
+}
+
+TEST_F(MemoDocuments, TakesStandardInputAndIds) {
+  const std::string store = create();
+  EXPECT_EQ(done({"memorize", store, "-", "--id", "piped"}, {.input = kLamb}),
+            "piped: 56 tokens, 122 pairs\n");
+  done({"memorize", store, path("poems/raven"), "--id", "Poe, 1845"});
+  EXPECT_EQ(json({"documents", store})["data"][1]["id"], "Poe, 1845");
+}
+
+TEST_F(MemoDocuments, RefusesWhatIsNoTextAndStaysAsItWas) {
+  const std::string store = create();
+  done({"memorize", store, path("poems/raven")});
+  const std::string before = digest(store);
+  write_text(path("binary"), std::string("PK\0\1", 4));
+  write_text(path("latin"), "caf\xE9");
+  write_text(path("empty"), "");
+  write_text(path("poems/zip"), std::string("PK\0\1", 4));
+  expect_refusals({{{"memorize", store, path("binary")}, "binary: byte 2 is zero"},
+                   {{"memorize", store, path("latin")}, "latin: byte 3 is not valid UTF-8"},
+                   {{"memorize", store, path("empty")}, "empty: is empty"},
+                   {{"memorize", store, "-", "--id", "x"}, "x: is empty"},
+                   {{"memorize", store, path("poems/old"), path("poems/zip")}, "zip: byte 2"}},
+                  3);
+  EXPECT_EQ(digest(store), before);
+  EXPECT_EQ(json({"documents", store})["data"].size(), 1u) << "a bad document must stop all";
+}
+
+}  // namespace
+}  // namespace tessera::cli
