@@ -94,6 +94,26 @@ void print_counts(const jobs::Files::Answer& answer) {
              answer.pruned.empty() ? "" : fmt::format(", {} forgotten", answer.pruned.size()));
 }
 
+/// Writes the matrix, when all documents are in the ledger.
+void settle(store::MemoWriter& writer) {
+  try {
+    writer.checkpoint();
+  } catch (const SystemError& error) {
+    throw SystemError(
+        fmt::format("{}; the documents printed above are kept, and the next command that writes to "
+                    "the store finishes the work",
+                    error.what()));
+  }
+}
+
+/// Names the documents that were left out; throws where there are any.
+void refuse(const std::vector<std::string>& refusals, const jobs::Admitted& admitted) {
+  for (const auto& refusal : refusals) fmt::print(stderr, "not memorized: {}\n", refusal);
+  if (!refusals.empty())
+    throw std::runtime_error(fmt::format("{} of {} were not memorized", refusals.size(),
+                                         counted(std::ssize(admitted.named), "document")));
+}
+
 template <typename Job>
 void run_files(FilesCommand<Job> command) {
   Job& job = command.job;
@@ -129,20 +149,10 @@ void run_files(FilesCommand<Job> command) {
         "interrupted; {} of {} are memorized and kept; continue with the same command{}", done,
         counted(std::ssize(admitted.documents), "document"), job.replace ? "" : " and --replace"));
   }
-  try {
-    writer.checkpoint();
-  } catch (const SystemError& error) {
-    throw SystemError(
-        fmt::format("{}; the documents printed above are kept, and the next command that writes to "
-                    "the store finishes the work",
-                    error.what()));
-  }
+  settle(writer);
   progress.update(admitted.bytes);
   if (job.replace) print_counts(answer);
-  for (const auto& refusal : answer.refusals) fmt::print(stderr, "not memorized: {}\n", refusal);
-  if (!answer.refusals.empty())
-    throw std::runtime_error(fmt::format("{} of {} were not memorized", answer.refusals.size(),
-                                         counted(std::ssize(admitted.named), "document")));
+  refuse(answer.refusals, admitted);
 }
 
 template <typename Job>

@@ -138,6 +138,9 @@ std::optional<std::vector<int64_t>> ids_of(const json& list) {
   }
   return result;
 }
+
+// ---- The fields of jobs.
+
 namespace {
 
 /// The value that a text in a query or a path stands for.

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "program/jobs/job.h"
 #include "program/serve/metrics.h"
 #include "program/serve/router.h"
 #include "program/serve/served_model.h"
