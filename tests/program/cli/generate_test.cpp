@@ -136,6 +136,15 @@ TEST_F(Generating, PromptsComeFromFilesAndStandardInput) {
                  3, "standard input: byte 0 is zero");
 }
 
+TEST_F(Generating, WhatWasTypedIsWrongUsageAndWhatAFileHoldsBadData) {
+  ASSERT_EQ(train("run", {"data.tokenizer=character"}).status, 0);
+  const Arguments command = {"generate", "--model", path("run/model")};
+  expect_refused(tessera(joined(command, {"--prompt", "the QUIZ"})), 2, "--prompt: ");
+  write_text(path("prompt.txt"), "the QUIZ");
+  expect_refused(tessera(joined(command, {"--prompt-file", path("prompt.txt")})), 3,
+                 "byte 4: the character U+0051");
+}
+
 TEST_F(Generating, SamplesOfOnePromptDifferAndComeAgain) {
   const Arguments three = {"--prompt",  "the cat", "--max-tokens", "20", "--seed", "7",
                            "--samples", "3",       "--json"};
