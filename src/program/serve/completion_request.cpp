@@ -72,8 +72,8 @@ std::map<int64_t, double> bias_of(const Fields& fields) {
 /// and without a seed every answer is another one.
 SamplingOptions sampling_of(const Fields& fields) {
   SamplingOptions sampling;
-  sampling.seed = std::random_device{}();
   auto known = config::fields_of(sampling);
+  std::erase_if(known, [](const config::Field& field) { return field.name == "seed"; });
   for (config::Field& field : known) {
     if (field.name == "top_k") field.demand.least = -1;
     if (field.name == "frequency_penalty" || field.name == "presence_penalty")
@@ -83,6 +83,8 @@ SamplingOptions sampling_of(const Fields& fields) {
   sampling.top_k = std::max<int64_t>(0, sampling.top_k);
   if (sampling.top_p == 0) fields.refuse("top_p", "a number above 0, up to 1");
   sampling.logit_bias = bias_of(fields);
+  const auto seed = fields.integer("seed", INT64_MIN, INT64_MAX);  // OpenAI allows any
+  sampling.seed = seed ? static_cast<uint64_t>(*seed) : std::random_device{}();
   return sampling;
 }
 

@@ -381,8 +381,6 @@ TEST(Completions, WhatMakesNoSenseIsRefusedByName) {
        400, "stop", "at most 16"},
       {R"({"prompt":"a","echo":"yes"})", 400, "echo", "true or false"},
       {R"({"prompt":"a","seed":1.5})", 400, "seed", "a whole number"},
-      {R"({"prompt":"a","seed":-1})", 400, "seed", "seed is -1, expected a whole number from 0 on"},
-      {R"({"prompt":"a","seed":18446744073709551616})", 400, "seed", "a whole number from 0 on"},
       {R"({"prompt":"a","stream_options":[]})", 400, "", "expected a JSON object"},
       {R"({"prompt":"a","model":"gpt","max_tokens":65})", 400, "", "it reads at most 64"},
   };
