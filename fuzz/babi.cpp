@@ -7,7 +7,7 @@
 #include "fuzz/folder.h"
 #include "lab/learner/babi/babi_data.h"
 #include "lab/task/babi/simulator.h"
-#include "lab/task/babi/story_reader.h"
+#include "lab/task/babi/story.h"
 #include "tessera/base/error.h"
 
 using namespace tessera;

@@ -1,9 +1,7 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
-#include <iterator>
 
 namespace tessera {
 
@@ -51,23 +49,6 @@ class RandomStream {
   int used_words_ = 4;
   double spare_normal_ = 0.0;
   bool has_spare_normal_ = false;
-};
-
-/// Chance for those who tell simulated stories.
-class Draws {
- public:
-  explicit Draws(RandomStream random) : random_(random) {}
-
-  RandomStream& random() { return random_; }
-  /// One of several, each as likely.
-  template <typename Items>
-  const auto& pick(const Items& items) {
-    return items[static_cast<size_t>(random_.below(std::size(items)))];
-  }
-  bool chance(double probability) { return random_.uniform() < probability; }
-
- private:
-  RandomStream random_;
 };
 
 }  // namespace tessera

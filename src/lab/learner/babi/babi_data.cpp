@@ -5,7 +5,7 @@
 #include <functional>
 #include <unordered_set>
 
-#include "lab/task/babi/story_reader.h"
+#include "lab/task/babi/story.h"
 #include "lab/task/sequence/sequence_task.h"
 #include "tessera/base/file.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lab/learner/regbench/regbench_batch.h"
-#include "lab/task/sequence/sample_order.h"
+#include "lab/task/sequence/draws.h"
 #include "lab/task/sequence/sequence_task.h"
 #include "tessera/model/language_model.h"
 #include "tessera/train/learner.h"

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "lab/task/sequence/sample_order.h"
+#include "lab/task/sequence/draws.h"
 #include "tessera/base/consecutive.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"

@@ -9,7 +9,7 @@
 #include "lab/study/stm/sequence_comparison.h"
 #include "lab/study/stm/studies.h"
 #include "lab/task/priority_sort/priority_sort.h"
-#include "lab/task/sequence/sample_order.h"
+#include "lab/task/sequence/draws.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
 #include "tessera/model/model_kind.h"

@@ -47,8 +47,6 @@ void ask_where(Narrator& narrator, const std::map<std::string_view, Whereabouts>
   narrator.ask(fmt::format("Where is {}?", name), std::string(where.place), where.lines);
 }
 
-}  // namespace
-
 void simulate_negation(Narrator& narrator) {
   struct Claim {
     std::string_view place;
@@ -171,8 +169,6 @@ void simulate_compound_coreference(Narrator& narrator) {
   }
 }
 
-namespace {
-
 /// Where somebody was yesterday, this morning, this afternoon and this evening.
 struct Day {
   struct Visit {
@@ -221,8 +217,6 @@ void tell_visit(Narrator& narrator, std::map<std::string_view, Day>& days) {
   }
 }
 
-}  // namespace
-
 void simulate_time(Narrator& narrator) {
   std::map<std::string_view, Day> days;
   while (narrator.questions() < kRounds) {
@@ -242,6 +236,15 @@ void simulate_time(Narrator& narrator) {
                  std::string(visits[later - 1].place),
                  {visits[later].line, visits[later - 1].line});
   }
+}
+
+}  // namespace
+
+Simulations simulated_claims() {
+  static constexpr Simulation kSimulations[] = {
+      {9, simulate_negation},     {10, simulate_indefinite},           {11, simulate_coreference},
+      {12, simulate_conjunction}, {13, simulate_compound_coreference}, {14, simulate_time}};
+  return kSimulations;
 }
 
 }  // namespace tessera::task

@@ -44,8 +44,6 @@ constexpr Step kSteps[] = {{0, 1, "n", "north", "south"},
                            {1, 0, "e", "east", "west"},
                            {-1, 0, "w", "west", "east"}};
 
-}  // namespace
-
 void simulate_two_arguments(Narrator& narrator) {
   // Three rooms in a row, each told to lie on one side of the next or the other way round.
   const auto rooms = draw_names(narrator, kRooms, 3);
@@ -220,8 +218,6 @@ void simulate_sizes(Narrator& narrator) {
   }
 }
 
-namespace {
-
 struct Place {
   int x, y;
   auto operator<=>(const Place&) const = default;
@@ -261,8 +257,6 @@ RoomGrid draw_room_grid(Narrator& narrator) {
   }
   return grid;
 }
-
-}  // namespace
 
 void simulate_path_finding(Narrator& narrator) {
   const auto names = draw_names(narrator, kRooms, std::ssize(kRooms));
@@ -326,6 +320,16 @@ void simulate_motivations(Narrator& narrator) {
         break;
     }
   }
+}
+
+}  // namespace
+
+Simulations simulated_facts() {
+  static constexpr Simulation kSimulations[] = {
+      {4, simulate_two_arguments}, {15, simulate_deduction}, {16, simulate_induction},
+      {17, simulate_positions},    {18, simulate_sizes},     {19, simulate_path_finding},
+      {20, simulate_motivations}};
+  return kSimulations;
 }
 
 }  // namespace tessera::task

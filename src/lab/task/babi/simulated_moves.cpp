@@ -221,8 +221,6 @@ std::vector<const Household::Person*> people_with_events(const Household& househ
   return filtered(household.people(), [](const auto& person) { return !person.events.empty(); });
 }
 
-}  // namespace
-
 void simulate_single_fact(Narrator& narrator) {
   Household household(narrator, kPeople, kRooms, {}, {.move = 1});
   tell_and_ask(narrator, household, [&] {
@@ -323,6 +321,17 @@ void simulate_lists(Narrator& narrator) {
         person.carries.empty() ? "nothing" : fmt::format("{}", fmt::join(person.carries, ",")),
         person.events);
   });
+}
+
+}  // namespace
+
+Simulations simulated_moves() {
+  static constexpr Simulation kSimulations[] = {
+      {1, simulate_single_fact}, {2, simulate_two_facts},
+      {3, simulate_three_facts}, {5, simulate_three_arguments},
+      {6, simulate_yes_no},      {7, simulate_counting},
+      {8, simulate_lists}};
+  return kSimulations;
 }
 
 }  // namespace tessera::task

@@ -1,7 +1,7 @@
 #include "lab/task/babi/simulator.h"
 
 #include <algorithm>
-#include <array>
+#include <utility>
 
 #include "lab/task/babi/simulated_tasks.h"
 #include "lab/task/sequence/sequence_task.h"
@@ -10,37 +10,52 @@
 namespace tessera::task {
 namespace {
 
-using Simulate = void (*)(Narrator&);
-constexpr std::array<Simulate, kBabiTasks> kSimulations = {simulate_single_fact,
-                                                           simulate_two_facts,
-                                                           simulate_three_facts,
-                                                           simulate_two_arguments,
-                                                           simulate_three_arguments,
-                                                           simulate_yes_no,
-                                                           simulate_counting,
-                                                           simulate_lists,
-                                                           simulate_negation,
-                                                           simulate_indefinite,
-                                                           simulate_coreference,
-                                                           simulate_conjunction,
-                                                           simulate_compound_coreference,
-                                                           simulate_time,
-                                                           simulate_deduction,
-                                                           simulate_induction,
-                                                           simulate_positions,
-                                                           simulate_sizes,
-                                                           simulate_path_finding,
-                                                           simulate_motivations};
+void (*simulation_of(int64_t task))(Narrator&) {
+  for (const Simulations part : {simulated_moves(), simulated_claims(), simulated_facts()})
+    for (const Simulation& simulation : part)
+      if (simulation.task == task) return simulation.tell;
+  throw UsageError("simulate_story: task {}, expected 1 to {}", task, kBabiTasks);
+}
 
 }  // namespace
 
+int64_t Narrator::tell(std::string statement) {
+  story_.push_back({.text = std::move(statement), .answer = {}, .support = {}});
+  return std::ssize(story_);
+}
+
+void Narrator::ask(std::string question, std::string answer, std::vector<int64_t> support) {
+  story_.push_back({std::move(question), std::move(answer), std::move(support)});
+  ++questions_;
+}
+
+std::string_view Narrator::moved_to() {
+  static constexpr std::string_view kWords[] = {"moved to", "went to", "travelled to",
+                                                "journeyed to", "went back to"};
+  return pick(kWords);
+}
+
+std::string_view Narrator::picked_up() {
+  static constexpr std::string_view kWords[] = {"picked up", "got", "grabbed", "took"};
+  return pick(kWords);
+}
+
+std::string_view Narrator::dropped() {
+  static constexpr std::string_view kWords[] = {"dropped", "left", "discarded", "put down"};
+  return pick(kWords);
+}
+
+std::string_view Narrator::gave() {
+  static constexpr std::string_view kWords[] = {"gave", "handed", "passed"};
+  return pick(kWords);
+}
+
 BabiStory simulate_story(int64_t task, uint64_t seed, int64_t index) {
-  check_argument(1 <= task && task <= kBabiTasks, "simulate_story: task {}, expected 1 to {}", task,
-                 kBabiTasks);
+  const auto tell = simulation_of(task);
   // A stream per task and story; a task has less than 2^48 stories.
   Narrator narrator(
       RandomStream(seed, static_cast<uint64_t>(task) << 48 | static_cast<uint64_t>(index)));
-  kSimulations[static_cast<size_t>(task - 1)](narrator);
+  tell(narrator);
   return narrator.take();
 }
 

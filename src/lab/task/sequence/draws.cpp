@@ -1,5 +1,6 @@
 #include "lab/task/sequence/draws.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "tessera/base/consecutive.h"
@@ -39,6 +40,37 @@ std::vector<int64_t> draw_distinct(RandomStream& random, int64_t n, int64_t coun
 
 std::vector<int64_t> draw_permutation(RandomStream& random, int64_t n) {
   return draw_distinct(random, n, n);
+}
+
+std::vector<std::vector<int64_t>> batches_in_order(int64_t count, int64_t rows) {
+  check_argument(rows > 0, "batches_in_order: {} rows", rows);
+  std::vector<std::vector<int64_t>> batches;
+  for (int64_t first = 0; first < count; first += rows)
+    batches.push_back(consecutive(std::min(rows, count - first), first));
+  return batches;
+}
+
+std::vector<int64_t> fresh_samples(int64_t step, int64_t rows) {
+  check_argument(step >= 0 && rows > 0, "fresh_samples: step {} of {} rows", step, rows);
+  return consecutive(rows, step * rows);
+}
+
+EpochOrder::EpochOrder(uint64_t seed, int64_t size, int64_t rows)
+    : seed_(seed), size_(size), rows_(rows) {
+  if (rows < 1 || rows > size)
+    throw UsageError("a batch of {} samples cannot be drawn from a set of {}", rows, size);
+}
+
+std::vector<int64_t> EpochOrder::samples(int64_t step) {
+  check_argument(step >= 0, "EpochOrder: step {}", step);
+  const int64_t epoch = step / steps_per_epoch();
+  if (epoch != epoch_) {
+    RandomStream random(seed_, static_cast<uint64_t>(epoch));
+    order_ = draw_permutation(random, size_);
+    epoch_ = epoch;
+  }
+  const auto begin = order_.begin() + step % steps_per_epoch() * rows_;
+  return {begin, begin + rows_};
 }
 
 }  // namespace tessera::task

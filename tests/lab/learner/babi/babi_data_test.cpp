@@ -12,7 +12,7 @@
 
 #include "lab/learner/babi/babi_batch.h"
 #include "lab/task/babi/simulator.h"
-#include "lab/task/babi/story_reader.h"
+#include "lab/task/babi/story.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tests/lab/task/babi/story_solver.h"

@@ -14,7 +14,7 @@
 #include "lab/task/copy/copy.h"
 #include "lab/task/graphs/graph_tasks.h"
 #include "lab/task/moons/three_moons.h"
-#include "lab/task/sequence/sample_order.h"
+#include "lab/task/sequence/draws.h"
 #include "tessera/base/error.h"
 
 namespace tessera::task {

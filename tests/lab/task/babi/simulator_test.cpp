@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "lab/task/babi/story_reader.h"
+#include "lab/task/babi/story.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tests/lab/task/babi/story_solver.h"

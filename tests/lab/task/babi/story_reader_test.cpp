@@ -1,4 +1,4 @@
-#include "lab/task/babi/story_reader.h"
+#include "lab/task/babi/story.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
