@@ -8,7 +8,7 @@
 
 #include "lab/task/babi/simulator.h"
 #include "lab/task/pong/pong_players.h"
-#include "lab/task/regbench/regbench_arrays.h"
+#include "lab/task/regbench/regbench.h"
 #include "lab/task/sequence/sample_arrays.h"
 #include "lab/task/sequence/task_kinds.h"
 #include "lab/task/stories/story_files.h"

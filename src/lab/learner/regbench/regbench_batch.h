@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "lab/task/regbench/regbench_arrays.h"
+#include "lab/task/regbench/regbench.h"
 
 namespace tessera::task {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "lab/task/stories/entity.h"
+#include "lab/task/stories/world.h"
 
 namespace tessera::task::stories {
 

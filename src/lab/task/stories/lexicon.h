@@ -3,7 +3,7 @@
 #include <span>
 #include <string_view>
 
-#include "lab/task/stories/entity.h"
+#include "lab/task/stories/world.h"
 
 /// The words of the stories, as plain tables.
 namespace tessera::task::stories {

@@ -17,9 +17,8 @@ void second_choice(Teller& t) {
          {"{A} asked {A.his} {M.noun} for {a o}, but {M} said no.",
           "\"May I have {a o}?\" {A.he} asked. \"No, not {a o},\" said {M}."});
   t.tell({"{A} was not angry.", "{A} thought for a moment.", "{A} was sad, but only a little."});
-  std::vector<Id> wrong = t.others(table, 1);
-  wrong.push_back(first);
-  t.ask(kLogic, "second choice", object_is(Relation::kWish, hero, second, wrong), {},
+  t.ask(kLogic, "second choice",
+        object_is(Relation::kWish, hero, second, t.another_and(table, first)), {},
         {"So instead {A.he} asked for| {a x}.", "\"Then may I have| {a x}?\" {A.he} asked."});
   t.tell(
       {make(grown_up, second), give(grown_up, second, hero), finish(Relation::kWish, hero, second)},
@@ -108,9 +107,8 @@ void dislike(Teller& t) {
           "{A} thought that {p} was boring and that {o} was great."});
   t.tell({"{M} asked, \"What shall we do today?\"", "\"How about some {p}?\" asked {M}.",
           "{M} had time and wanted to do something with {A.him}."});
-  std::vector<Id> wrong = t.others(sports(), 1);
-  wrong.push_back(disliked);
-  t.ask(kLogic, "likes and dislikes", object_is(Relation::kWish, hero, liked, wrong), {},
+  t.ask(kLogic, "likes and dislikes",
+        object_is(Relation::kWish, hero, liked, t.another_and(sports(), disliked)), {},
         {"\"Please, no {p}!\" said {A}. \"I would rather do some| {x}.\"",
          "{A} answered at once: \"Today I want to do some| {x}!\""});
   t.bind('q', grown_up);
@@ -120,8 +118,7 @@ void dislike(Teller& t) {
 }
 
 void last_piece(Teller& t) {
-  const bool first = t['B'] == kNothing;
-  if (first) t.add_friend('B');
+  const bool first = is_first_meeting(t);
   be_home(t);
   const Id hero = t['A'], companion = t['B'], grown_up = t['M'];
   static constexpr Noun kShared[] = {{"cake", Number::kMass},      {"pie", Number::kMass},
@@ -165,8 +162,7 @@ void baking(Teller& t) {
   t.entity(neighbor).pronoun = Pronoun::kThey;
   t.suppose(
       {begin(Relation::kHolder, offered, neighbor), begin(Relation::kHolder, missing, neighbor)});
-  std::vector<Id> wrong = t.others(ingredients(), 1);
-  wrong.push_back(offered);
+  const std::vector<Id> wrong = t.another_and(ingredients(), offered);
   t.tell({"{a N} opened the door and asked, \"Do you want some {q}?\"",
           "{a N} lived there and was just putting some {q} into a bowl."});
   t.ask(kConsistency, "errand", object_is(Relation::kWish, hero, missing, wrong), {},

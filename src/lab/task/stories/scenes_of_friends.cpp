@@ -5,8 +5,7 @@ namespace tessera::task::stories {
 namespace {
 
 void argument(Teller& t) {
-  const bool first = t['B'] == kNothing;
-  if (first) t.add_friend('B');
+  const bool first = is_first_meeting(t);
   const Id hero = t['A'], companion = t['B'];
   const Id one = t.add_place('k'), other = t.add_place('l');
   t.tell({begin(Relation::kWish, hero, one), begin(Relation::kWish, companion, other)},
@@ -40,8 +39,7 @@ void argument(Teller& t) {
 }
 
 void visit(Teller& t) {
-  const bool first = t['B'] == kNothing;
-  if (first) t.add_friend('B');
+  const bool first = is_first_meeting(t);
   const Id hero = t['A'], companion = t['B'];
   const Id place = t.add_place('l');
   if (t.world().place_of(hero) == t['b']) be_home(t);
@@ -71,8 +69,7 @@ void visit(Teller& t) {
 }
 
 void have_you_seen(Teller& t) {
-  const bool first = t['B'] == kNothing;
-  if (first) t.add_friend('B');
+  const bool first = is_first_meeting(t);
   const Id hero = t['A'], companion = t['B'], third = t.add_friend('C');
   const Id square = t.add('l', {.kind = Kind::kPlace, .noun = "street", .at = "in", .to = "into"});
   const Id place = t.add_place('k');

@@ -56,9 +56,7 @@ void trade(Teller& t) {
   t.tell({give(companion, other, hero)},
          {"{B} gave {A} {B.his} {p}.", "\"All right,\" said {B} and gave {A} {B.his} {p}.",
           "{B} nodded and handed {the p} to {A}."});
-  std::vector<Id> wrong = t.others(table, 1);
-  wrong.push_back(other);
-  t.ask(kLogic, "trade", object_is(Relation::kPromise, hero, own, wrong),
+  t.ask(kLogic, "trade", object_is(Relation::kPromise, hero, own, t.another_and(table, other)),
         {give(hero, own, companion), finish(Relation::kPromise, hero, own)},
         {"So {A} gave {B}| {the x}.", "{A} kept {A.his} promise and gave {B}| {the x}.",
          "In return {B} got| {the x}."});
@@ -83,9 +81,8 @@ void two_in_a_bag(Teller& t) {
           "First {A} took out {the o} and handed {o.him} to {B}."});
   t.tell(
       {"{B} thanked {A.him}.", "\"How nice of you!\" said {B}.", "{B} smiled and said thank you."});
-  std::vector<Id> wrong = t.others(table, 1);
-  wrong.push_back(first);
-  t.ask(kConsistency, "what is left", subject_is(Relation::kHolder, bag, second, wrong),
+  t.ask(kConsistency, "what is left",
+        subject_is(Relation::kHolder, bag, second, t.another_and(table, first)),
         {take(hero, second)},
         {"Then {A} reached into the {k} again and took out| {the x}.",
          "After that, {A} looked into the {k} again. All that was left was| {the x}, and {A.he} "
@@ -119,10 +116,10 @@ void two_pockets(Teller& t) {
   t.tell({"{M} asked, \"{A.name}, what is that in your {q}?\"",
           "\"What do you have in your {q}?\" asked {M}.",
           "{M} wanted to know what was in {A.his} {q}."});
-  std::vector<Id> wrong = t.others(table, 1);
-  wrong.push_back(ask_left ? other : one);
   t.ask(kConsistency, "which pocket",
-        subject_is(Relation::kHolder, t['q'], ask_left ? one : other, wrong), {},
+        subject_is(Relation::kHolder, t['q'], ask_left ? one : other,
+                   t.another_and(table, ask_left ? other : one)),
+        {},
         {"{A} answered, \"In my {q} I have| {a x}.\"",
          "{A} reached into {A.his} {q} and took out| {the x}, but put {x.him} back at once.",
          "\"That is| {a x},\" said {A}."});
@@ -131,8 +128,7 @@ void two_pockets(Teller& t) {
 }
 
 void birthday(Teller& t) {
-  const bool first = t['B'] == kNothing;
-  if (first) t.add_friend('B');
+  const bool first = is_first_meeting(t);
   be_home(t);
   const Id hero = t['A'], companion = t['B'], gift = t.add_possession('o', gifts());
   color(t, gift);
@@ -228,9 +224,8 @@ void shopping(Teller& t) {
   t.tell({make(hero, first), finish(Relation::kWish, hero, first)},
          {"First {A.he} found {the o} and put {o.him} into the cart.",
           "Next to the door {A.he} found {the o}."});
-  std::vector<Id> wrong = t.others(table, 1);
-  wrong.push_back(first);
-  t.ask(kLogic, "what is missing", object_is(Relation::kWish, hero, second, wrong),
+  t.ask(kLogic, "what is missing",
+        object_is(Relation::kWish, hero, second, t.another_and(table, first)),
         {make(hero, second), finish(Relation::kWish, hero, second)},
         {"Now {A} only had to find| {the x}.",
          "The only thing still missing was| {the x}, and {A.he} found {p.him} quickly.",

@@ -33,12 +33,6 @@ void see_something(Teller& t) {
           "\"Look, {a n} {d}!\" said {A}."});
 }
 
-bool is_first_meeting(Teller& t) {
-  if (t['B'] != kNothing) return false;
-  t.add_friend('B');
-  return true;
-}
-
 using Detail = void (*)(Teller&);
 constexpr Detail kDetails[] = {
     [](Teller& t) {
@@ -69,6 +63,12 @@ constexpr Detail kDetails[] = {
     }};
 
 }  // namespace
+
+bool is_first_meeting(Teller& t) {
+  if (t['B'] != kNothing) return false;
+  t.add_friend('B');
+  return true;
+}
 
 void open_story(Teller& t) {
   const Id hero = t.add_friend('A');

@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "lab/task/stories/entity.h"
 #include "lab/task/stories/world.h"
 
 namespace tessera::task::stories {

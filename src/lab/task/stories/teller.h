@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
+#include "lab/task/sequence/draws.h"
 #include "lab/task/stories/lexicon.h"
 #include "lab/task/stories/story.h"
-#include "tessera/base/random.h"
 
 namespace tessera::task::stories {
 
@@ -54,6 +54,8 @@ class Teller : public Draws {
   /// Other nouns of the table, as wrong answers.
   std::vector<Id> others(Nouns nouns, size_t count);
   std::vector<Id> others(Words words, size_t count, std::string_view but);
+  /// One other noun, and something that the story has told of, as wrong answers.
+  std::vector<Id> another_and(Nouns nouns, Id told);
 
   /// kNothing where the letter is not bound.
   Id operator[](char letter) const { return letters_[static_cast<size_t>(letter)]; }

@@ -130,6 +130,10 @@ std::vector<Id> Teller::others(Nouns nouns, size_t count) {
   return ids;
 }
 
+std::vector<Id> Teller::another_and(Nouns nouns, Id told) {
+  return {add_thing('_', nouns), told};
+}
+
 std::vector<Id> Teller::others(Words words, size_t count, std::string_view but) {
   std::vector<Id> ids;
   std::vector<std::string_view> taken = {but};

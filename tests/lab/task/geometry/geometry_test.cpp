@@ -6,9 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "lab/task/geometry/convex_hull.h"
 #include "lab/task/geometry/point_tasks.h"
-#include "lab/task/geometry/shortest_tour.h"
 #include "tessera/base/error.h"
 #include "tests/support/temporary_folder.h"
 

@@ -4,9 +4,18 @@
 #include <span>
 #include <vector>
 
-#include "lab/task/geometry/points.h"
-
 namespace tessera::task {
+
+struct Point {
+  double x, y;
+};
+
+double distance(const Point& a, const Point& b);
+
+/// Corners of the convex hull, counter-clockwise, beginning with the corner of the lowest place, as
+/// in the published test sets. Points inside an edge are no corners; of equal points the first
+/// counts. Andrew 1979 (monotone chain). At least one point.
+std::vector<int64_t> convex_hull(std::span<const Point> points);
 
 /// Length of the closed tour that visits the points in this order.
 double tour_length(std::span<const Point> points, std::span<const int64_t> order);

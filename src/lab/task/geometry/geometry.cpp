@@ -1,13 +1,33 @@
-#include "lab/task/geometry/shortest_tour.h"
+#include "lab/task/geometry/geometry.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
+#include "tessera/base/consecutive.h"
 #include "tessera/base/error.h"
 
 namespace tessera::task {
-
 namespace {
+
+/// Twice the area of the triangle a, b, c; positive where a, b, c turn left.
+double turn(const Point& a, const Point& b, const Point& c) {
+  return (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
+}
+
+/// Appends the half of the hull that lies right of the way through `order`, less its last point.
+void append_chain(std::span<const Point> points, std::span<const int64_t> order,
+                  std::vector<int64_t>& hull) {
+  const auto at = [&](int64_t place) { return points[static_cast<size_t>(place)]; };
+  const size_t begin = hull.size();
+  for (int64_t place : order) {
+    while (hull.size() >= begin + 2 &&
+           turn(at(hull[hull.size() - 2]), at(hull.back()), at(place)) <= 0)
+      hull.pop_back();
+    hull.push_back(place);
+  }
+  hull.pop_back();
+}
 
 /// The table of Held & Karp over the points 1 … N-1; sets of them are bit masks, where bit i is
 /// point i + 1.
@@ -72,6 +92,32 @@ class HeldKarp {
 };
 
 }  // namespace
+
+double distance(const Point& a, const Point& b) {
+  return std::hypot(a.x - b.x, a.y - b.y);
+}
+
+std::vector<int64_t> convex_hull(std::span<const Point> points) {
+  check_argument(!points.empty(), "convex_hull: no points");
+  const auto key = [&](int64_t place) {
+    const Point& point = points[static_cast<size_t>(place)];
+    return std::pair(point.x, point.y);
+  };
+  std::vector<int64_t> order = consecutive<int64_t>(points.size());
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int64_t a, int64_t b) { return key(a) < key(b); });
+  order.erase(std::unique(order.begin(), order.end(),
+                          [&](int64_t a, int64_t b) { return key(a) == key(b); }),
+              order.end());
+  if (order.size() == 1) return order;
+
+  std::vector<int64_t> hull;
+  append_chain(points, order, hull);
+  std::reverse(order.begin(), order.end());
+  append_chain(points, order, hull);
+  std::rotate(hull.begin(), std::min_element(hull.begin(), hull.end()), hull.end());
+  return hull;
+}
 
 double tour_length(std::span<const Point> points, std::span<const int64_t> order) {
   double length = 0;
