@@ -91,7 +91,7 @@ config::Json PointTask::describe(uint64_t seed, int64_t index) const {
 }
 
 ConvexHull::ConvexHull(const PointTaskConfig& config)
-    : PointTask("convex_hull", config, config.most_points) {}
+    : PointTask("convex-hull", config, config.most_points) {}
 
 std::vector<int64_t> ConvexHull::solution(std::span<const Point> points) const {
   return convex_hull(points);
@@ -111,7 +111,7 @@ std::vector<Level> ConvexHull::levels() const {
 }
 
 TravellingSalesman::TravellingSalesman(const PointTaskConfig& config)
-    : PointTask("travelling_salesman", config, kMostTourPoints) {}
+    : PointTask("travelling-salesman", config, kMostTourPoints) {}
 
 std::vector<int64_t> TravellingSalesman::solution(std::span<const Point> points) const {
   return shortest_tour(points);

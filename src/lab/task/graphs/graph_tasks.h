@@ -51,7 +51,7 @@ class GraphTask : public SequenceTask {
 /// destination, both included; of several the first in lexicographic order.
 class ShortestPath : public GraphTask {
  public:
-  explicit ShortestPath(const GraphConfig& config) : GraphTask("shortest_path", config) {}
+  explicit ShortestPath(const GraphConfig& config) : GraphTask("shortest-path", config) {}
   using SequenceTask::sample;
   TaskSample sample(uint64_t seed, int64_t index, int64_t size_of) const override;
   config::Json describe(uint64_t seed, int64_t index) const override;
@@ -64,7 +64,7 @@ class ShortestPath : public GraphTask {
 /// the order in which Kruskal's algorithm takes them: by weight, then lower node, then higher node.
 class SpanningTree : public GraphTask {
  public:
-  explicit SpanningTree(const GraphConfig& config) : GraphTask("spanning_tree", config) {}
+  explicit SpanningTree(const GraphConfig& config) : GraphTask("spanning-tree", config) {}
   using SequenceTask::sample;
   TaskSample sample(uint64_t seed, int64_t index, int64_t size_of) const override;
   config::Json describe(uint64_t seed, int64_t index) const override;

@@ -22,9 +22,9 @@ std::vector<int64_t> highest_priorities(std::span<const float> priorities, int64
 
 PrioritySort::PrioritySort(const PrioritySortConfig& config) : config_(config) {
   constexpr int64_t kMost = 65536;
-  check_range(config.bits, 1, kMost, "priority_sort: bits");
-  check_range(config.vectors, 1, kMost, "priority_sort: vectors");
-  check_range(config.answers, 1, config.vectors, "priority_sort: answers");
+  check_range(config.bits, 1, kMost, "priority-sort: bits");
+  check_range(config.vectors, 1, kMost, "priority-sort: vectors");
+  check_range(config.answers, 1, config.vectors, "priority-sort: answers");
 }
 
 TaskShape PrioritySort::shape() const {

@@ -29,10 +29,10 @@ size_t recalled_item(const std::vector<BitRows>& items, size_t query) {
 RelationalRecall::RelationalRecall(const RelationalRecallConfig& config) : config_(config) {
   constexpr int64_t kMost = 65536;
   const bool intended = config.form == RelationalRecallForm::kIntended;
-  check_range(config.bits, 1, kMost, "relational_recall: bits");
-  check_range(config.max_drawn, 1, kMost, "relational_recall: max_drawn");
-  check_range(config.min_drawn, intended ? 2 : 1, config.max_drawn, "relational_recall: min_drawn");
-  check_range(config.fixed, intended ? 1 : 2, kMost, "relational_recall: fixed");
+  check_range(config.bits, 1, kMost, "relational-recall: bits");
+  check_range(config.max_drawn, 1, kMost, "relational-recall: max_drawn");
+  check_range(config.min_drawn, intended ? 2 : 1, config.max_drawn, "relational-recall: min_drawn");
+  check_range(config.fixed, intended ? 1 : 2, kMost, "relational-recall: fixed");
 }
 
 TaskShape RelationalRecall::shape() const {

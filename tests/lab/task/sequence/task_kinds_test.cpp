@@ -57,6 +57,21 @@ TEST(TaskKinds, RefuseUnknownNames) {
               HasSubstr("copy: bits is 0"));
 }
 
+TEST(TaskKinds, RefuseSizesByTheNameOfTheTask) {
+  for (const TaskKind& kind : task_kinds()) {
+    int refused = 0;
+    for (const auto& [key, value] : complete_settings(kind.name, config::Json::object()).items()) {
+      if (!value.is_number_integer()) continue;
+      const std::string message = message_of<UsageError>([&] {
+        make_task(kind.name, {{key, -5}});
+      });
+      refused += message.empty() ? 0 : 1;
+      EXPECT_TRUE(message.empty() || message.starts_with(kind.name + ": ")) << message;
+    }
+    EXPECT_GT(refused, 0) << kind.name;
+  }
+}
+
 TEST(Split, SetsHaveDifferentSeeds) {
   std::set<uint64_t> seeds;
   for (uint64_t seed = 0; seed < 10; ++seed)
