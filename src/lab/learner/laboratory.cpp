@@ -1,5 +1,9 @@
 #include "lab/learner/laboratory.h"
 
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+
 #include "lab/baseline/attentional_lstm.h"
 #include "lab/baseline/dnc.h"
 #include "lab/baseline/fast_weights.h"
@@ -9,10 +13,17 @@
 #include "lab/baseline/retnet.h"
 #include "lab/baseline/rmc.h"
 #include "lab/baseline/vector_lstm.h"
-#include "lab/learner/babi/question_answerer.h"
+#include "lab/learner/babi/babi_learner.h"
 #include "lab/learner/moons/complex_mosaic.h"
+#include "lab/learner/pong/pong_learner.h"
 #include "lab/learner/pong/pong_network.h"
+#include "lab/learner/regbench/regbench_learner.h"
+#include "lab/learner/sequence/task_learner.h"
+#include "lab/learner/task_tables.h"
+#include "lab/task/sequence/task_kinds.h"
 #include "lab/task/stories/story_files.h"
+#include "tessera/base/suggestion.h"
+#include "tessera/model/model_kind.h"
 #include "tessera/text/corpus.h"
 
 namespace tessera::task {
@@ -26,6 +37,104 @@ void add_laboratory() {
     set_story_writer({.most_stories = stories::kMostStories, .write = stories::story_source});
     return true;
   }();
+}
+
+namespace {
+
+using config::Json;
+
+/// How a task is learnt that is not a SequenceTask.
+struct LearnerKind {
+  std::string_view task;  ///< its name in a table [task]
+  std::unique_ptr<Learner> (*make)(const Json& configuration, const std::string& where);
+  std::string (*describe)();  ///< its tables and keys
+};
+
+constexpr LearnerKind kLearnerKinds[] = {
+    {BabiLearner::kTask,
+     [](const Json& configuration, const std::string& where) -> std::unique_ptr<Learner> {
+       return std::make_unique<BabiLearner>(
+           config_without_name<BabiTrainingConfig>(configuration, where));
+     },
+     [] {
+       return fmt::format(
+           "\nOn stories with questions, from files as tessera data babi writes them:\n\n"
+           "[task]\n  name = \"{}\"\n{}",
+           BabiLearner::kTask, config::describe_fields<BabiTrainingConfig>());
+     }},
+    {RegBenchLearner::kTask,
+     [](const Json& configuration, const std::string& where) -> std::unique_ptr<Learner> {
+       return std::make_unique<RegBenchLearner>(
+           RegBenchTrainingConfig::from_json(configuration, where));
+     },
+     [] {
+       return fmt::format(
+           "\nOn random languages, with a [model] that is trained on texts, too:\n\n"
+           "[task]\n  name = \"{}\"\n{}\n[data]\n{}\n[train], as for a text\n",
+           RegBenchLearner::kTask, config::describe_fields<RegBenchConfig>({}, "  "),
+           config::describe_fields<RegBenchData>({}, "  "));
+     }},
+    {PongLearner::kTask,
+     [](const Json& configuration, const std::string& where) -> std::unique_ptr<Learner> {
+       return std::make_unique<PongLearner>(
+           config_without_name<PongTrainingConfig>(configuration, where));
+     },
+     [] {
+       return fmt::format("\nOn the game of Pong:\n\n[task]\n  name = \"{}\"\n{}",
+                          PongLearner::kTask, config::describe_fields<PongTrainingConfig>());
+     }},
+};
+
+/// Empty where the task is of files.
+std::string task_name(const Json& configuration, const std::string& where) {
+  const Json& task = configuration.at("task");
+  if (task.is_object() && task.contains("file")) return "";
+  if (task.is_object() && task.contains("name") && task["name"].is_string()) return task["name"];
+  throw UsageError("{}: task is {}, expected a table with 'name', a name, or with 'file'", where,
+                   task.dump());
+}
+
+std::string describe_sequence_tasks() {
+  std::string text = "On a task:\n\n[task]\n";
+  for (const auto& kind : task_kinds())
+    text += fmt::format("  name = \"{}\": {}; keys: tessera data {} --help\n", kind.name,
+                        kind.summary, kind.name);
+  text +=
+      "  file, validation, test: instead of a name, samples of your own (.safetensors as\n"
+      "  tessera data NAME --tensors writes it, or JSON lines)\n";
+  text += fmt::format("\n[data]\n{}\n[train], the same keys with other defaults\n{}",
+                      config::describe_fields<SampleSets>({}, "  "),
+                      config::describe_fields(default_task_training(), "  "));
+  for (const auto& kind : model_kinds())
+    if (kind.reads_vectors)
+      text += fmt::format("\n[model] kind = \"{}\": {}\n{}", kind.name, kind.summary,
+                          kind.describe_fields("  "));
+  return text +
+         "\nOutputs, and inputs where they are vectors, are the task's. Where a task has tokens,\n"
+         "inputs is the width of their embedding. Where answers are tokens, too (mqar),\n"
+         "[model] may be one that is trained on texts; its window has to hold a sequence.\n";
+}
+
+}  // namespace
+
+std::unique_ptr<Learner> make_learner(const Json& configuration, const std::string& where) {
+  const std::string name = task_name(configuration, where);
+  std::vector<std::string> names;
+  for (const auto& kind : task_kinds()) names.push_back(kind.name);
+  for (const LearnerKind& kind : kLearnerKinds) {
+    if (name == kind.task) return kind.make(configuration, where);
+    names.emplace_back(kind.task);
+  }
+  if (!name.empty() && std::ranges::find(names, name) == names.end())
+    throw UsageError("{}: task.name is '{}'{}; the tasks are: {}", where, name,
+                     suggestion(name, names), fmt::join(names, ", "));
+  return std::make_unique<TaskLearner>(TaskTrainingConfig::from_json(configuration, where));
+}
+
+std::string describe_learners() {
+  std::string text = describe_sequence_tasks();
+  for (const LearnerKind& kind : kLearnerKinds) text += kind.describe();
+  return text;
 }
 
 }  // namespace tessera::task

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "lab/learner/learner_kinds.h"
+#include "lab/learner/laboratory.h"
 #include "program/cli/program.h"
 #include "program/model_cli/model_verbs.h"
 #include "tessera/base/file.h"

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "lab/learner/learner_kinds.h"
+#include "lab/learner/laboratory.h"
 #include "lab/task/babi/simulator.h"
 #include "tessera/base/file.h"
 #include "tessera/checkpoint/model_directory.h"

@@ -6,7 +6,7 @@
 
 #include <set>
 
-#include "lab/learner/task_name.h"
+#include "lab/learner/task_tables.h"
 #include "lab/task/sequence/sequence_task.h"
 #include "tessera/base/file.h"
 #include "tessera/base/interrupt.h"
@@ -110,15 +110,11 @@ void BabiLearner::save(const std::filesystem::path& folder) {
 }
 
 Json BabiLearner::configuration() const {
-  Json configuration = {{"task", {{"name", kBabiName}}}};
-  configuration.update(config::to_json(config_));
-  return configuration;
+  return with_task_name(kTask, config::to_json(config_));
 }
 
 Json BabiLearner::completed(const Json& written, const std::string& where) const {
-  BabiTrainingConfig began;
-  config::from_json(without_task_name(written), began, where);
-  return config::to_json(began);
+  return config::to_json(config_without_name<BabiTrainingConfig>(written, where));
 }
 
 std::string BabiLearner::digest() const {

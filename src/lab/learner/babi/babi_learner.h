@@ -46,6 +46,8 @@ struct BabiScore {
 /// is on all test questions.
 class BabiLearner : public Learner {
  public:
+  static constexpr std::string_view kTask = "babi";  ///< in a table [task]
+
   /// Reads the data. Throws UsageError on a configuration that makes no sense, and what BabiData
   /// throws.
   explicit BabiLearner(const BabiTrainingConfig& config);

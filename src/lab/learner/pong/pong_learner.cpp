@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lab/learner/pong/pong_network.h"
-#include "lab/learner/task_name.h"
+#include "lab/learner/task_tables.h"
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/train/metrics_log.h"
 
@@ -67,15 +67,11 @@ void PongLearner::save(const std::filesystem::path& folder) {
 }
 
 Json PongLearner::configuration() const {
-  Json configuration = {{"task", {{"name", kPongName}}}};
-  configuration.update(config::to_json(config_));
-  return configuration;
+  return with_task_name(kTask, config::to_json(config_));
 }
 
 Json PongLearner::completed(const Json& written, const std::string& where) const {
-  PongTrainingConfig began;
-  config::from_json(without_task_name(written), began, where);
-  return config::to_json(began);
+  return config::to_json(config_without_name<PongTrainingConfig>(written, where));
 }
 
 std::string PongLearner::digest() const {

@@ -51,6 +51,8 @@ struct PongTrainingConfig {
 /// without its variant AMSGrad.
 class PongLearner : public Learner {
  public:
+  static constexpr std::string_view kTask = "pong";  ///< in a table [task]
+
   /// Throws UsageError on a configuration that makes no sense.
   explicit PongLearner(const PongTrainingConfig& config);
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "lab/learner/task_name.h"
+#include "lab/learner/task_tables.h"
 #include "lab/task/sequence/sequence_task.h"
 #include "tessera/base/config.h"
 #include "tessera/base/consecutive.h"
@@ -25,13 +25,8 @@ using config::Json;
 std::pair<std::string, Json> complete_model(const RegBenchTrainingConfig& config) {
   const RegBench task(config.task);
   auto [kind, fields] = kind_and_fields(config.model);
-  for (const auto& [key, size] :
-       {std::pair("vocabulary", task.vocabulary()), std::pair("window", task.longest())}) {
-    if (fields.contains(key) && fields[key] != size)
-      throw UsageError("model.{} is {}, but the task has {}; leave it out", key, fields[key].dump(),
-                       size);
-    fields[key] = size;
-  }
+  set_size(fields, "vocabulary", task.vocabulary());
+  set_size(fields, "window", task.longest());
   return {kind, fields};
 }
 
@@ -39,10 +34,8 @@ std::pair<std::string, Json> complete_model(const RegBenchTrainingConfig& config
 std::vector<RegBenchBatch> batches_of(const RegBench& task, const RegBenchSet& set, int64_t count,
                                       int64_t rows) {
   std::vector<RegBenchBatch> batches;
-  for (int64_t first = 0; first < count; first += rows) {
-    const auto automata = consecutive(std::min(rows, count - first), first);
+  for (const auto& automata : batches_in_order(count, rows))
     batches.push_back(make_regbench_batch(task, set, automata));
-  }
   return batches;
 }
 
@@ -147,11 +140,7 @@ void RegBenchLearner::save(const std::filesystem::path& folder) {
 }
 
 Json RegBenchLearner::configuration() const {
-  Json resolved = config_.to_json();
-  Json task = {{"name", kRegBenchName}};
-  task.update(resolved["task"]);
-  resolved["task"] = task;
-  return resolved;
+  return with_task_name(kTask, config_.to_json());
 }
 
 Json RegBenchLearner::completed(const Json& written, const std::string& where) const {

@@ -58,6 +58,8 @@ struct RegBenchTrainingConfig {
 /// and distance as RegBenchScore has them, also of the test.
 class RegBenchLearner : public Learner {
  public:
+  static constexpr std::string_view kTask = "regbench";  ///< in a table [task]
+
   /// Throws UsageError on a configuration that makes no sense.
   explicit RegBenchLearner(const RegBenchTrainingConfig& config);
 

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "lab/task/sequence/draws.h"
-#include "tessera/base/consecutive.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/random.h"
@@ -50,10 +49,8 @@ std::vector<TaskBatch> batches_of(const SequenceTask& task, uint64_t seed, int64
                                   int64_t rows) {
   count = std::min(count, task.samples().value_or(count));
   std::vector<TaskBatch> batches;
-  for (int64_t first = 0; first < count; first += rows) {
-    const auto samples = consecutive(std::min(rows, count - first), first);
+  for (const auto& samples : batches_in_order(count, rows))
     batches.push_back(make_batch(task, seed, samples, BatchSizes::kOwn));
-  }
   return batches;
 }
 

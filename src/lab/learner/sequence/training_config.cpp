@@ -1,6 +1,7 @@
 #include "lab/learner/sequence/training_config.h"
 
 #include "lab/learner/sequence/file_task.h"
+#include "lab/learner/task_tables.h"
 #include "lab/task/sequence/sequence_task.h"
 #include "lab/task/sequence/task_kinds.h"
 #include "tessera/base/config.h"
@@ -33,14 +34,6 @@ struct FileTaskConfig {
     field("test", test, "samples that the trained model is measured on");
   }
 };
-
-/// Sets a width of the model to the task's, unless it says so already.
-void set_width(Json& fields, const char* key, int64_t width) {
-  if (fields.contains(key) && fields[key] != width)
-    throw UsageError("model.{} is {}, but the task has {}; leave it out", key, fields[key].dump(),
-                     width);
-  fields[key] = width;
-}
 
 }  // namespace
 
@@ -163,12 +156,12 @@ Json TaskTrainingConfig::model_for(const TaskShape& shape) const {
   const ModelKind& kind = model_kind(name);
   fields["kind"] = name;
   if (name == "embedded") {  // as model_for() made it
-    set_width(fields, "vocabulary", shape.vocabulary);
-    set_width(fields["model"], "outputs", shape.output_width);
+    set_size(fields, "vocabulary", shape.vocabulary);
+    set_size(fields["model"], "outputs", shape.output_width);
     return fields;
   }
   if (kind.language_model && shape.answers_are_tokens()) {
-    set_width(fields, "vocabulary", shape.vocabulary);
+    set_size(fields, "vocabulary", shape.vocabulary);
     return fields;
   }
   if (!kind.reads_vectors)
@@ -176,10 +169,10 @@ Json TaskTrainingConfig::model_for(const TaskShape& shape) const {
         "model.kind is '{}', which does not read vectors and can be trained only on a task whose "
         "answers are tokens",
         name);
-  set_width(fields, "outputs", shape.output_width);
+  set_size(fields, "outputs", shape.output_width);
   if (shape.vocabulary > 0)
     return {{"kind", "embedded"}, {"vocabulary", shape.vocabulary}, {"model", fields}};
-  set_width(fields, "inputs", shape.input_width);
+  set_size(fields, "inputs", shape.input_width);
   return fields;
 }
 

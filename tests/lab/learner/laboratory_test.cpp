@@ -1,4 +1,4 @@
-#include "lab/learner/learner_kinds.h"
+#include "lab/learner/laboratory.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,0 +1,29 @@
+#include "lab/learner/task_tables.h"
+
+#include <nlohmann/json.hpp>
+
+#include "tessera/base/error.h"
+
+namespace tessera::task {
+
+config::Json without_task_name(config::Json configuration) {
+  if (!configuration.contains("task") || !configuration["task"].is_object()) return configuration;
+  configuration["task"].erase("name");
+  if (configuration["task"].empty()) configuration.erase("task");
+  return configuration;
+}
+
+config::Json with_task_name(std::string_view name, const config::Json& configuration) {
+  config::Json named = {{"task", {{"name", name}}}};
+  named.update(configuration, /*merge_objects=*/true);
+  return named;
+}
+
+void set_size(config::Json& fields, const char* key, int64_t size) {
+  if (fields.contains(key) && fields[key] != size)
+    throw UsageError("model.{} is {}, but the task has {}; leave it out", key, fields[key].dump(),
+                     size);
+  fields[key] = size;
+}
+
+}  // namespace tessera::task
