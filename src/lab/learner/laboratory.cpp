@@ -16,7 +16,6 @@
 #include "lab/learner/babi/babi_learner.h"
 #include "lab/learner/moons/complex_mosaic.h"
 #include "lab/learner/pong/pong_learner.h"
-#include "lab/learner/pong/pong_network.h"
 #include "lab/learner/regbench/regbench_learner.h"
 #include "lab/learner/sequence/task_learner.h"
 #include "lab/learner/task_tables.h"

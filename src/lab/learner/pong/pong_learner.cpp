@@ -4,7 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "lab/learner/pong/pong_network.h"
 #include "lab/learner/task_tables.h"
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/train/metrics_log.h"

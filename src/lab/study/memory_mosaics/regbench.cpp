@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "lab/learner/regbench/context_counts.h"
+#include "lab/learner/regbench/regbench_batch.h"
 #include "lab/learner/regbench/regbench_learner.h"
 #include "lab/study/comparison.h"
 #include "lab/study/memory_mosaics/studies.h"

@@ -1,4 +1,4 @@
-#include "lab/learner/moons/complex_linear.h"
+#include "lab/learner/moons/complex_mosaic.h"
 
 #include "tessera/base/error.h"
 #include "tests/ops/float_agreement.h"

@@ -7,7 +7,6 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
-#include "lab/learner/pong/pong_network.h"
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/checkpoint/model_directory.h"

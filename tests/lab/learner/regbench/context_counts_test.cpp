@@ -1,4 +1,4 @@
-#include "lab/learner/regbench/context_counts.h"
+#include "lab/learner/regbench/regbench_batch.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
