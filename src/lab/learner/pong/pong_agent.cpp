@@ -56,12 +56,12 @@ void PongAgentConfig::check(int64_t size) const {
         "for each convolution",
         channels.size(), kernels.size(), paddings.size());
   for (size_t i = 0; i < channels.size(); ++i) {
-    if (channels[i] < 1 || channels[i] > kMostKernels || kernels[i] < 1 || paddings[i] < 0 ||
-        paddings[i] >= kernels[i])
+    if (channels[i] < 1 || channels[i] > kMostKernels || kernels[i] < 1 ||
+        kernels[i] > kMostKernels || paddings[i] < 0 || paddings[i] >= kernels[i])
       throw UsageError(
           "agent: convolution {} has {} kernels of {} x {} with a padding of {}; expected 1 to {} "
-          "kernels of 1 or more, and a padding below that",
-          i + 1, channels[i], kernels[i], kernels[i], paddings[i], kMostKernels);
+          "kernels, 1 to {} pixels wide, and a padding below that",
+          i + 1, channels[i], kernels[i], kernels[i], paddings[i], kMostKernels, kMostKernels);
     size = reduced(size, kernels[i], paddings[i]);
     if (size < 1)
       throw UsageError(
@@ -186,9 +186,14 @@ void PongAgentImpl::initialise(uint64_t seed) {
   draw_rows(draw, value_, kValueLength);
 }
 
+void PongNetworkConfig::check() const {
+  config::check_demands(*this, "model");
+}
+
 PongNetwork::PongNetwork(const PongNetworkConfig& config, std::optional<uint64_t> seed,
                          at::Device device)
-    : PongNetwork(config, PongAgent(config.agent, config.size, config.actions, seed, device)) {}
+    : PongNetwork(config, PongAgent(config::checked(config).agent, config.size, config.actions,
+                                    seed, device)) {}
 
 PongNetwork::PongNetwork(const PongNetworkConfig& config, PongAgent of_workers)
     : agent(register_module("agent", std::move(of_workers))), config_(config) {}

@@ -105,14 +105,17 @@ TORCH_MODULE(PongAgent);
 struct PongNetworkConfig {
   int64_t size = 80;
   int64_t actions = 6;
-  PongAgentConfig agent;
+  PongAgentConfig agent = {};
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("size", size, "rows and columns of a frame");
-    field("actions", actions, "how many to choose from");
+    field("size", size, "rows and columns of a frame", kSizes);
+    field("actions", actions, "how many to choose from", kSizes);
     field("agent", agent, "the network");
   }
+
+  /// Throws UsageError that names the field and what it may be. The agent checks its own.
+  void check() const;
 };
 
 /// A PongAgent as a SequenceModel, so that it is saved and loaded as every model is. It reads

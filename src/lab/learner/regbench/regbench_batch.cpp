@@ -53,8 +53,9 @@ RegBenchScore score_regbench(const at::Tensor& logits, const RegBenchBatch& batc
   const at::Tensor truth = batch.truth.to(logits.device());
   const at::Tensor is_read = truth.sum(-1) > 0;  // [B, T]
   const at::Tensor is_answer = (batch.targets != RegBenchArrays::kNotCounted).to(logits.device());
-  const at::Tensor choice = logits.argmax(-1, /*keepdim=*/true);         // [B, T, 1]
-  const at::Tensor is_legal = truth.gather(-1, choice).squeeze(-1) > 0;  // [B, T]
+  const at::Tensor choice = logits.argmax(-1, /*keepdim=*/true);  // [B, T, 1]
+  const at::Tensor is_legal =                                     // [B, T]
+      (truth.gather(-1, choice).squeeze(-1) > 0).logical_and(logits.isnan().any(-1).logical_not());
   const at::Tensor distances = 0.5 * (logits.softmax(-1) - truth).abs().sum(-1, false, at::kDouble);
   return {.answers = is_answer.sum().item<int64_t>(),
           .legal = is_legal.logical_and(is_answer).sum().item<int64_t>(),

@@ -35,10 +35,10 @@ struct RegBenchScore {
   double distance() const;
 };
 
-/// logits [B, T, V]. Throws UsageError on another shape.
-/// Accuracy counts every position, not only the last one of a sequence as the text of Zhang et al.
-/// 2024 has it: that is what the benchmark's code does. Its code sums |p - q|; the published
-/// distances are halves of it.
+/// logits [B, T, V]; where one is not a number, the choice is not legal. Throws UsageError on
+/// another shape. Accuracy counts every position, not only the last one of a sequence as the text
+/// of Zhang et al. 2024 has it: that is what the benchmark's code does. Its code sums |p - q|; the
+/// published distances are halves of it.
 RegBenchScore score_regbench(const at::Tensor& logits, const RegBenchBatch& batch);
 
 /// What somebody predicts who learns nothing beforehand and counts in the sequence itself. tokens:

@@ -109,15 +109,15 @@ Json TaskTrainingConfig::training_task_at(int64_t step) const {
         training_task.dump());
   Json settings = complete_task();
   for (const auto& [key, first] : training_task.items()) {
-    if (data.growing_steps > 0 && !first.is_number_integer())
-      throw UsageError(
-          "training_task.{} is {}, expected a whole number, which data.growing_steps "
-          "lets grow",
-          key, first.dump());
     if (data.growing_steps == 0 || !settings.contains(key)) {
       settings[key] = first;
       continue;
     }
+    if (!first.is_number_integer() || !settings[key].is_number_integer())
+      throw UsageError(
+          "training_task.{} is {} and task.{} is {}; data.growing_steps lets whole numbers grow "
+          "alone",
+          key, first.dump(), key, settings[key].dump());
     const auto begin = first.get<int64_t>(), end = settings[key].get<int64_t>();
     settings[key] = begin + (end - begin) * std::min(step, data.growing_steps) / data.growing_steps;
   }
@@ -134,6 +134,10 @@ TaskSets TaskTrainingConfig::make_sets() const {
   if (!training_task.empty())
     throw UsageError("training_task is {}, but files have no keys that it could change",
                      training_task.dump());
+  for (const auto& [key, value] : {std::pair("training_samples", data.training_samples),
+                                   {"growing_steps", data.growing_steps}})
+    if (value != 0)
+      throw UsageError("data.{} is {}, but files have their own samples; leave it out", key, value);
   const auto training = std::make_shared<FileTask>(files.file);
   const auto of_file = [&](const std::string& path) {
     return std::make_shared<FileTask>(path, training->shape());

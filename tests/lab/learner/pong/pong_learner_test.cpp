@@ -112,6 +112,21 @@ TEST(PongTraining, TheModelDirectoryHoldsTheAgent) {
   }
 }
 
+TEST(PongTraining, ADamagedModelIsRefusedByItsSizes) {
+  const auto refusal = [](const PongNetworkConfig& config) {
+    return message_of<UsageError>([&] { PongNetwork(config, {}, at::kMeta); });
+  };
+  EXPECT_EQ(refusal({}), "");
+  for (const int64_t wrong : {int64_t{0}, int64_t{-1}, INT64_MAX}) {
+    EXPECT_THAT(refusal({.size = wrong}), HasSubstr("model.size is"));
+    EXPECT_THAT(refusal({.actions = wrong}), HasSubstr("model.actions is"));
+  }
+  PongNetworkConfig wide;
+  wide.agent.kernels[0] = INT64_MAX;
+  wide.agent.paddings[0] = INT64_MAX - 1;
+  EXPECT_THAT(refusal(wide), HasSubstr("convolution 1 has 32 kernels of 9223372036854775807"));
+}
+
 TEST(PongTraining, ASignalSavesACheckpoint) {
   const TemporaryFolder folder;
   const PongTrainingConfig config = tiny_config(PongMemory::kLstm);

@@ -77,6 +77,13 @@ TEST(RegBenchScore, WhoKnowsTheAutomatonIsFaultless) {
   EXPECT_GT(score.positions, score.answers);
 }
 
+TEST(RegBenchScore, NotANumberIsNotLegal) {
+  const RegBenchBatch batch = make_regbench_batch(small_task(), {1, 2}, kFirst);
+  const RegBenchScore score = score_regbench(at::full_like(batch.truth, NAN), batch);
+  EXPECT_EQ(score.legal, 0);
+  EXPECT_GT(score.answers, 0);
+}
+
 TEST(RegBenchScore, ScoresAddUp) {
   const RegBench task = small_task();
   const auto score_of = [&](const std::vector<int64_t>& automata) {

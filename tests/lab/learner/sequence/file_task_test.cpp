@@ -179,6 +179,13 @@ TEST_F(FileTasks, AreTrainedOn) {
   const config::Json written = config::read_toml(folder_ / "run" / "config.toml")["task"];
   for (const auto& [part, path] : files.items()) EXPECT_EQ(written[part], path);
 
+  config.data.growing_steps = 5;
+  EXPECT_EQ(message_of<UsageError>([&] { config.make_sets(); }),
+            "data.growing_steps is 5, but files have their own samples; leave it out");
+  config.data = {.training_samples = 3};
+  EXPECT_THAT(message_of<UsageError>([&] { config.make_sets(); }),
+              HasSubstr("data.training_samples is 3"));
+  config.data = {};
   config.task.erase("test");
   EXPECT_THROW(config.make_sets(), SystemError);
   config.task["tests"] = 1;

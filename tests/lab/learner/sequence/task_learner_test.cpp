@@ -328,7 +328,14 @@ TEST(TaskTrainingConfig, RefusesWhatMakesNoTraining) {
                 json["training_task"] = {{"max_length", "short"}};
                 json["data"]["growing_steps"] = 5;
               }),
-              HasSubstr("training_task.max_length is \"short\", expected a whole number"));
+              HasSubstr("training_task.max_length is \"short\" and task.max_length is 2; "
+                        "data.growing_steps lets whole numbers grow alone"));
+  EXPECT_THAT(refusal([](Json& json) {  // whole numbers would end below the task's own rate
+                json["task"] = {{"name", "three-moons"}, {"rate", 2.5}};
+                json["training_task"] = {{"rate", 1}};
+                json["data"]["growing_steps"] = 5;
+              }),
+              HasSubstr("training_task.rate is 1 and task.rate is 2.5;"));
   EXPECT_THAT(refusal([](Json& json) { json["data"]["growing_steps"] = -1; }),
               HasSubstr("data.growing_steps"));
   EXPECT_THAT(refusal([](Json& json) {
