@@ -9,12 +9,8 @@
 #include "tessera/ops/batched_product.h"
 
 namespace tessera {
-void AttentionalLstmConfig::check() const {
-  config::check_demands(*this, "model");
-}
 
 RecurrentNetwork::Layout AttentionalLstm::layout_of(const AttentionalLstmConfig& config) {
-  config.check();
   return {config.inputs,
           config.hidden,
           config.outputs,

@@ -17,9 +17,6 @@ struct AttentionalLstmConfig {
     field("outputs", outputs, "width of the output vectors", kSizes);
     field("hidden", hidden, "width of the hidden state and the cell", kSizes);
   }
-
-  /// Throws UsageError that names the field and what it may be.
-  void check() const;
 };
 
 /// An LSTM that at every step attends over all of its earlier hidden states, the learned first one

@@ -67,13 +67,11 @@ struct Dnc::Requests {
 };
 
 void DncConfig::check() const {
-  config::check_demands(*this, "model");
   check_product({{"controller", controller}, {"read_heads", read_heads}, {"width", width}});
   check_product({{"outputs", outputs}, {"read_heads", read_heads}, {"width", width}});
 }
 
 RecurrentNetwork::Layout Dnc::layout_of(const DncConfig& config) {
-  config.check();
   const int64_t N = config.slots, W = config.width, R = config.read_heads;
   return {config.inputs,
           config.controller + R * W,

@@ -24,7 +24,7 @@ struct DncConfig {
     field("read_heads", read_heads, "heads that read; one writes", kSizes);
   }
 
-  /// Throws UsageError that names the field and what it may be.
+  /// Throws UsageError on sizes that are together too large.
   void check() const;
 };
 

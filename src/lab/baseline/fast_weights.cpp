@@ -14,12 +14,7 @@ constexpr double kFirstRecurrence = 0.05;
 
 }  // namespace
 
-void FastWeightsConfig::check() const {
-  config::check_demands(*this, "model");
-}
-
 RecurrentNetwork::Layout FastWeights::layout_of(const FastWeightsConfig& config) {
-  config.check();
   const int64_t H = config.hidden;
   return {config.inputs,
           H,

@@ -25,9 +25,6 @@ struct FastWeightsConfig {
     field("rate", rate, "how much of the hidden state's outer product a step adds to them (eta)",
           config::at_least(0));
   }
-
-  /// Throws UsageError that names the field and what it may be.
-  void check() const;
 };
 
 /// A recurrent network with fast weights A (Ba et al. 2016, eq. 1, 2, with its layer

@@ -6,19 +6,13 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "lab/baseline/tensor_state.h"
 #include "tessera/model/initialisation.h"
-#include "tessera/tensor/check.h"
 
 namespace tessera {
 namespace {
 
 /// Where TensorState keeps what.
-enum StatePart : size_t { kHidden, kCell };
-
-SequenceState state_of(const at::Tensor& hidden, const at::Tensor& cell) {
-  return SequenceState(TensorState({{"hidden", hidden}, {"cell", cell}}));
-}
+enum Place : size_t { kHidden, kCell };
 
 }  // namespace
 
@@ -68,6 +62,11 @@ at::Tensor Lstm::hidden(const at::Tensor& tokens, std::optional<uint64_t> dropou
   return run(ids, zeros, zeros, dropout_seed).outputs;
 }
 
+StateParts Lstm::state_parts() const {
+  return {{"hidden", {config_.layers, config_.channels}},
+          {"cell", {config_.layers, config_.channels}}};
+}
+
 SequenceState Lstm::empty_state() const {
   return SequenceState(TensorState());
 }
@@ -77,20 +76,18 @@ SequenceOutput Lstm::read(const at::Tensor& tokens, SequenceState&& state, int64
   const at::Tensor ids = placed_tokens(tokens);
   check_first_output(first_output, ids.size(1));
   const auto& before = state.as<TensorState>();
+  before.check(state_parts(), ids.size(0), "Lstm");
   const bool begun = before.rows() > 0;
   const at::Tensor hidden = begun ? before.part(kHidden) : zero_state(ids.size(0));
   const at::Tensor cell = begun ? before.part(kCell) : zero_state(ids.size(0));
-  for (const auto& part : {hidden, cell})
-    check_shape(part, {ids.size(0), config_.layers, config_.channels}, "Lstm::read: the state");
   const Layers after = run(ids, hidden, cell, {});
   if (ids.size(1) == 0) return {after.outputs, std::move(state)};
-  return {after.outputs.slice(1, first_output), state_of(after.hidden, after.cell)};
+  return {after.outputs.slice(1, first_output),
+          SequenceState(TensorState({{"hidden", after.hidden}, {"cell", after.cell}}))};
 }
 
 SequenceState Lstm::state_from(const TensorFile& file, const SequenceState&) const {
-  const std::vector<int64_t> sizes = {-1, config_.layers, config_.channels};
-  const at::Tensor hidden = file.at("hidden", sizes, at::kFloat);
-  return state_of(hidden, file.at("cell", hidden.sizes().vec(), at::kFloat));
+  return SequenceState(TensorState::from(file, state_parts()));
 }
 
 /// The embedding as the weights of the layers: uniform in ±1/sqrt(C).

@@ -3,6 +3,7 @@
 #include <torch/nn/modules/container/modulelist.h>
 
 #include "lab/baseline/lstm_layer.h"
+#include "lab/baseline/tensor_state.h"
 #include "tessera/model/language_model.h"
 #include "tessera/model/model_kind.h"
 
@@ -67,6 +68,7 @@ class Lstm : public LanguageModel {
   };
   Layers run(const at::Tensor& ids, const at::Tensor& hidden, const at::Tensor& cell,
              std::optional<uint64_t> dropout_seed);
+  StateParts state_parts() const;
   at::Tensor zero_state(int64_t B) const;  // [B, L, C]
 
   LstmConfig config_;

@@ -26,14 +26,12 @@ at::Tensor shifted(const at::Tensor& weights, const at::Tensor& shifts) {
 }  // namespace
 
 void NtmConfig::check() const {
-  config::check_demands(*this, "model");
   check_product({{"controller", controller}, {"heads", heads}, {"width", width}});
   check_product({{"slots", slots}, {"heads", heads}});
   check_product({{"outputs", outputs}, {"heads", heads}, {"width", width}});
 }
 
 RecurrentNetwork::Layout Ntm::layout_of(const NtmConfig& config) {
-  config.check();
   return {config.inputs,
           config.controller + config.heads * config.width,
           config.outputs,

@@ -24,7 +24,7 @@ struct NtmConfig {
     field("heads", heads, "read heads, and as many write heads", kSizes);
   }
 
-  /// Throws UsageError that names the field and what it may be.
+  /// Throws UsageError on sizes that are together too large.
   void check() const;
 };
 

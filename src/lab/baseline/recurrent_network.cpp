@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "lab/baseline/lstm_layer.h"
-#include "lab/baseline/tensor_state.h"
 #include "tessera/base/error.h"
 #include "tessera/memory/make_linear.h"
 #include "tessera/model/block_network.h"
@@ -30,13 +29,6 @@ at::Tensor for_each_sequence(const at::Tensor& first, int64_t B) {
   std::vector<int64_t> sizes = first.sizes().vec();
   sizes.insert(sizes.begin(), B);
   return first.expand(sizes);
-}
-
-bool fits(at::IntArrayRef sizes, int64_t B, const std::vector<int64_t>& expected) {
-  if (sizes.size() != expected.size() + 1 || sizes[0] != B) return false;
-  for (size_t k = 0; k < expected.size(); ++k)
-    if (expected[k] != -1 && sizes[k + 1] != expected[k]) return false;
-  return true;
 }
 
 }  // namespace
@@ -95,30 +87,15 @@ SequenceState RecurrentNetwork::empty_state() const {
   return SequenceState(TensorState());
 }
 
-/// The tensors of a state that has begun. Throws UsageError unless they are ones of this
-/// network for B sequences.
-RecurrentNetwork::Parts RecurrentNetwork::parts_of(const SequenceState& state, int64_t B) const {
-  const NamedTensors held = state.tensors();
-  Parts values;
-  for (size_t k = 0; k < layout_.state.size(); ++k) {
-    const auto& [name, sizes, learned] = layout_.state[k];
-    TESSERA_CHECK(held.size() == layout_.state.size() && held[k].first == name,
-                  "the state is that of another kind of model, expected one of ", kind());
-    TESSERA_CHECK(fits(held[k].second.sizes(), B, sizes), kind(), ": the state's ", name,
-                  " has shape ", held[k].second.sizes(), ", expected ", B, " sequences of ",
-                  at::IntArrayRef(sizes));
-    values.push_back(held[k].second);
-  }
-  return values;
-}
-
 SequenceOutput RecurrentNetwork::read(const at::Tensor& x, SequenceState&& state,
                                       int64_t first_output) {
   at::NoGradGuard no_grad;
   const at::Tensor inputs = placed(x);
   const int64_t B = inputs.size(0), T = inputs.size(1);
   check_first_output(first_output, T);
-  Parts values = state.as<TensorState>().rows() > 0 ? parts_of(state, B) : first_state(B);
+  const auto& before = state.as<TensorState>();
+  before.check(layout_.state, B, kind());
+  Parts values = before.rows() > 0 ? before.values() : first_state(B);
   const at::Tensor result = outputs(inputs, values, first_output);
   if (T == 0) return {result, std::move(state)};
   NamedTensors next;
@@ -128,13 +105,7 @@ SequenceOutput RecurrentNetwork::read(const at::Tensor& x, SequenceState&& state
 }
 
 SequenceState RecurrentNetwork::state_from(const TensorFile& file, const SequenceState&) const {
-  NamedTensors values;
-  for (const auto& [name, sizes, learned] : layout_.state) {
-    std::vector<int64_t> expected = sizes;
-    expected.insert(expected.begin(), values.empty() ? -1 : values.front().second.size(0));
-    values.emplace_back(name, file.at(name, expected, at::kFloat));
-  }
-  return SequenceState(TensorState(std::move(values)));
+  return SequenceState(TensorState::from(file, layout_.state));
 }
 
 void RecurrentNetwork::initialise(uint64_t seed) {

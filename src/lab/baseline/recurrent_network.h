@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "lab/baseline/tensor_state.h"
 #include "tessera/model/sequence_model.h"
 
 namespace tessera {
@@ -33,17 +34,11 @@ class RecurrentNetwork : public SequenceModel {
   void initialise(uint64_t seed) override;
 
  protected:
-  /// A tensor of the state, as one sequence has it.
-  struct StatePart {
-    std::string name;
-    std::vector<int64_t> sizes;  ///< one may be -1: it is 1 at the start and grows with each step
-    bool learned = true;         ///< whether the first state has a parameter for it, or is 0
-  };
   using Parts = std::vector<at::Tensor>;  ///< [B, ..] each, in the order of the StateParts
 
   struct Layout {
     int64_t inputs, features, outputs;  ///< widths; features: what the head maps to outputs
-    std::vector<StatePart> state;
+    StateParts state;                   ///< a size of -1 is 1 at the start and grows with each step
   };
   RecurrentNetwork(Layout layout, at::Device device);
 
@@ -58,7 +53,6 @@ class RecurrentNetwork : public SequenceModel {
  private:
   at::Tensor placed(const at::Tensor& x) const;
   at::Tensor outputs(const at::Tensor& x, Parts& state, int64_t first_output);
-  Parts parts_of(const SequenceState& state, int64_t B) const;
 
   Layout layout_;
   Parts first_;
@@ -79,7 +73,8 @@ class StepwiseNetwork : public RecurrentNetwork {
   at::Tensor run(const at::Tensor& x, Parts& state, int64_t first_output) override;
 };
 
-/// One of the two with a configuration, of which `Network::layout_of` makes the layout.
+/// One of the two with a configuration, of which `Network::layout_of` makes the layout. What must
+/// hold between its fields is in its check(), where it has one.
 template <typename Network, typename Configuration, typename Recurrence = StepwiseNetwork>
 class ConfiguredNetwork : public Recurrence {
  public:
@@ -90,9 +85,16 @@ class ConfiguredNetwork : public Recurrence {
 
  protected:
   ConfiguredNetwork(const Config& config, at::Device device)
-      : Recurrence(Network::layout_of(config), device), config_(config) {}
+      : Recurrence(Network::layout_of(checked(config)), device), config_(config) {}
 
   Config config_;
+
+ private:
+  static const Config& checked(const Config& config) {
+    config::check_demands(config, "model");
+    if constexpr (requires { config.check(); }) config.check();
+    return config;
+  }
 };
 
 }  // namespace tessera

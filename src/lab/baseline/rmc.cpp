@@ -19,7 +19,6 @@ constexpr double kForgetBias = 1;  // so that the memory is kept at the start, a
 }  // namespace
 
 void RmcConfig::check() const {
-  config::check_demands(*this, "model");
   if (static_cast<double>(heads) * static_cast<double>(head_width) > kLargestSize)
     throw UsageError(
         "model.heads is {} and model.head_width {}: a row would have more than {} values", heads,
@@ -29,7 +28,6 @@ void RmcConfig::check() const {
 }
 
 RecurrentNetwork::Layout Rmc::layout_of(const RmcConfig& config) {
-  config.check();
   return {config.inputs,
           config.slots * config.width(),
           config.outputs,

@@ -36,7 +36,7 @@ struct RmcConfig {
     field("gates", gates, "an input and a forget gate for each unit, or each row of the memory");
   }
 
-  /// Throws UsageError that names the field and what it may be.
+  /// Throws UsageError on sizes that are together too large.
   void check() const;
   int64_t width() const { return heads * head_width; }
 };

@@ -5,12 +5,8 @@
 #include "tessera/model/initialisation.h"
 
 namespace tessera {
-void VectorLstmConfig::check() const {
-  config::check_demands(*this, "model");
-}
 
 RecurrentNetwork::Layout VectorLstm::layout_of(const VectorLstmConfig& config) {
-  config.check();
   const std::vector<int64_t> sizes = {config.layers, config.hidden};
   return {config.inputs, config.hidden, config.outputs, {{"hidden", sizes}, {"cell", sizes}}};
 }

@@ -21,9 +21,6 @@ struct VectorLstmConfig {
     field("layers", layers, "number of LSTM layers", kCounts);
     field("hidden", hidden, "width of each layer's hidden state and cell", kSizes);
   }
-
-  /// Throws UsageError that names the field and what it may be.
-  void check() const;
 };
 
 /// LSTM layers over vectors (Hochreiter & Schmidhuber 1997, see lstm_layer.h) and a linear head:

@@ -168,6 +168,8 @@ TEST(Lstm, RefusesAStateOfAnotherModel) {
   SequenceState state = deeper.read(tokens, deeper.empty_state()).state;
   EXPECT_THROW(model.read(tokens, std::move(state)), UsageError);
   EXPECT_EQ(state.rows(), 2);
+  SequenceState one_part(TensorState({{"hidden", at::zeros({2, 2, 4})}}));
+  EXPECT_THROW(model.read(tokens, std::move(one_part)), UsageError);
 }
 
 TEST(Lstm, RefusesImpossibleSizes) {

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <numbers>
 
-#include "lab/baseline/tensor_state.h"
 #include "tessera/memory/make_linear.h"
 #include "tessera/model/initialisation.h"
 #include "tessera/tensor/check.h"
@@ -224,6 +223,14 @@ at::Tensor PongNetwork::forward(const at::Tensor& frames, std::optional<uint64_t
   return run(frames, state, first_output);
 }
 
+StateParts PongNetwork::state_parts() const {
+  const SequenceState first = as_sequence_state(agent->initial_state(1));
+  StateParts parts;
+  for (const auto& [name, values] : first.tensors())
+    parts.push_back({.name = name, .sizes = values.sizes().slice(1).vec()});
+  return parts;
+}
+
 SequenceState PongNetwork::empty_state() const {
   return SequenceState(TensorState());
 }
@@ -234,28 +241,16 @@ SequenceOutput PongNetwork::read(const at::Tensor& frames, SequenceState&& state
   check_shape(frames, {-1, -1, config_.size * config_.size}, "PongNetwork: frames");
   check_first_output(first_output, frames.size(1));
   const auto& before = state.as<TensorState>();
+  before.check(state_parts(), frames.size(0), kKind);
   PongAgentState values = agent->initial_state(frames.size(0));
-  if (before.rows() > 0) {
-    TESSERA_CHECK(before.rows() == frames.size(0), "PongNetwork: frames of ", frames.size(0),
-                  " games, the state is that of ", before.rows());
-    values = as_agent_state(before, values.item.defined());
-  }
+  if (before.rows() > 0) values = as_agent_state(before, values.item.defined());
   const at::Tensor outputs = run(frames, values, first_output);
   if (frames.size(1) == 0) return {outputs, std::move(state)};
   return {outputs, as_sequence_state(values)};
 }
 
 SequenceState PongNetwork::state_from(const TensorFile& file, const SequenceState&) const {
-  const PongAgentState one = agent->initial_state(1);
-  const int64_t B = file.at("hidden", {-1, one.hidden.size(1)}, at::kFloat).size(0);
-  const auto part = [&](const std::string& name, const at::Tensor& like) {
-    std::vector<int64_t> sizes = like.sizes().vec();
-    sizes[0] = B;
-    return file.at(name, sizes, at::kFloat);
-  };
-  PongAgentState state = {part("hidden", one.hidden), part("cell", one.cell), {}};
-  if (one.item.defined()) state.item = part("item", one.item);
-  return as_sequence_state(state);
+  return SequenceState(TensorState::from(file, state_parts()));
 }
 
 void PongNetwork::initialise(uint64_t seed) {

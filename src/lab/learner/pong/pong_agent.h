@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lab/baseline/tensor_state.h"
 #include "tessera/model/model_kind.h"
 #include "tessera/model/stm.h"
 
@@ -149,6 +150,7 @@ class PongNetwork : public SequenceModel {
 
  private:
   at::Tensor run(const at::Tensor& frames, PongAgentState& state, int64_t first_output);
+  StateParts state_parts() const;
 
   PongNetworkConfig config_;
 };

@@ -127,6 +127,16 @@ TEST(PongTraining, ADamagedModelIsRefusedByItsSizes) {
   EXPECT_THAT(refusal(wide), HasSubstr("convolution 1 has 32 kernels of 9223372036854775807"));
 }
 
+TEST(PongTraining, AnAgentRefusesTheStateOfAnother) {
+  PongNetwork lstm({20, 6, tiny_config(PongMemory::kLstm).agent});
+  PongNetwork stm({20, 6, tiny_config(PongMemory::kStm).agent});
+  const at::Tensor frames = at::zeros({2, 1, 400});
+  SequenceState state = lstm.read(frames, lstm.empty_state()).state;
+  EXPECT_THAT(message_of<UsageError>([&] { stm.read(frames, std::move(state)); }),
+              HasSubstr("another kind of model"));
+  EXPECT_EQ(state.rows(), 2);
+}
+
 TEST(PongTraining, ASignalSavesACheckpoint) {
   const TemporaryFolder folder;
   const PongTrainingConfig config = tiny_config(PongMemory::kLstm);
