@@ -2,11 +2,6 @@
 
 #include <ATen/ATen.h>
 
-#include <cmath>
-
-#include "lab/baseline/addressed_memory.h"
-#include "tessera/memory/make_linear.h"
-#include "tessera/model/initialisation.h"
 #include "tessera/ops/batched_product.h"
 
 namespace tessera {
@@ -88,12 +83,8 @@ RecurrentNetwork::Layout Dnc::layout_of(const DncConfig& config) {
 }
 
 Dnc::Dnc(const DncConfig& config, std::optional<uint64_t> seed, at::Device device)
-    : ConfiguredNetwork(config, device),
-      controller_(register_module("controller", LstmLayer(config.inputs, config.controller, device,
-                                                          config.read_heads * config.width))),
-      interface_(
-          register_module("interface", make_linear(config.controller, interface_width(config),
-                                                   /*with_bias=*/true, device))) {
+    : AddressedMemoryNetwork(config, config.read_heads * config.width, interface_width(config),
+                             device) {
   if (seed) initialise(*seed);
 }
 
@@ -149,12 +140,6 @@ at::Tensor Dnc::advance(const at::Tensor& projected, Parts& state) {
   state[kHidden] = hidden;
   state[kCell] = cell;
   return at::cat({hidden, state[kReads].flatten(1)}, 1);
-}
-
-void Dnc::initialise(uint64_t seed) {
-  StepwiseNetwork::initialise(seed);
-  const double bound = 1 / std::sqrt(config_.slots + config_.width);
-  Initialiser(*derived_seed(seed, 1)).uniform(first(kMemory), -bound, bound);
 }
 
 ModelKind dnc_kind() {

@@ -1,7 +1,6 @@
 #pragma once
 
-#include "lab/baseline/lstm_layer.h"
-#include "lab/baseline/recurrent_network.h"
+#include "lab/baseline/addressed_memory.h"
 #include "tessera/model/model_kind.h"
 
 namespace tessera {
@@ -38,7 +37,7 @@ struct DncConfig {
 ///
 /// State: "memory" [B, N, W], "usage" and "precedence" [B, N], "links" [B, N, N], "write_weights"
 /// [B, N], "read_weights" [B, R, N], "reads" [B, R, W], "hidden" and "cell" of the controller.
-class Dnc : public ConfiguredNetwork<Dnc, DncConfig> {
+class Dnc : public AddressedMemoryNetwork<Dnc, DncConfig> {
  public:
   static constexpr std::string_view kKind = "dnc";
 
@@ -48,11 +47,7 @@ class Dnc : public ConfiguredNetwork<Dnc, DncConfig> {
                at::Device device = at::kCPU);
   static Layout layout_of(const DncConfig& config);
 
-  /// The first memory is uniform in ±1/sqrt(N + W).
-  void initialise(uint64_t seed) override;
-
  protected:
-  at::Tensor project(const at::Tensor& x) override { return controller_->project(x); }
   at::Tensor advance(const at::Tensor& projected, Parts& state) override;
 
  private:
@@ -72,9 +67,6 @@ class Dnc : public ConfiguredNetwork<Dnc, DncConfig> {
   Requests requests(const at::Tensor& hidden);
   void write_memory(const Requests& wanted, Parts& state) const;
   void read_memory(const Requests& wanted, Parts& state) const;
-
-  LstmLayer controller_;
-  torch::nn::Linear interface_;
 };
 
 ModelKind dnc_kind();

@@ -52,19 +52,11 @@ Retained gated_delta_rule(const at::Tensor& queries, const at::Tensor& keys,
   check_like(rates, {B, T, H}, queries, "gated_delta_rule: rates");
   if (state.defined()) check_like(state, {B, H, D, E}, queries, "gated_delta_rule: state");
   TESSERA_CHECK(chunk >= 1, "gated_delta_rule: chunk is ", chunk, ", expected 1 or more");
-
-  at::Tensor retained = state.defined() ? state : at::zeros({B, H, D, E}, values.options());
-  std::vector<at::Tensor> reads = {at::zeros({B, H, 0, E}, values.options())};
-  for (int64_t first = 0; first < T; first += chunk) {
-    const auto part = [&](const at::Tensor& x) {
-      return x.narrow(1, first, std::min(chunk, T - first)).transpose(1, 2);
-    };
-    Retained next = delta_chunk(part(queries), part(keys), part(values), part(log_decays),
-                                part(rates), retained);
-    reads.push_back(std::move(next.reads));
-    retained = std::move(next.state);
-  }
-  return {at::cat(reads, 2).transpose(1, 2), retained};
+  return read_in_chunks(queries, values, state, chunk,
+                        [&](const StepsOfChunk& steps, const at::Tensor& before) {
+                          return delta_chunk(steps(queries), steps(keys), steps(values),
+                                             steps(log_decays), steps(rates), before);
+                        });
 }
 
 }  // namespace tessera::ops
@@ -108,7 +100,10 @@ void GatedDeltaNetConfig::check() const {
 }
 
 GatedDeltaNetBlockImpl::GatedDeltaNetBlockImpl(const GatedDeltaNetConfig& config, at::Device device)
-    : config_(config) {
+    : RecurrentBlock("gated_deltanet", config.dropout,
+                     {{"retained", {config.heads, config.key_width(), 2 * config.key_width()}},
+                      {"recent", {kConvolved - 1, 3 * config.channels}}}),
+      config_(config) {
   const int64_t C = config.channels, H = config.heads;
   const auto linear = [&](int64_t in, int64_t out) {
     return make_linear(in, out, config.bias, device);
@@ -163,36 +158,6 @@ at::Tensor GatedDeltaNetBlockImpl::feed_forward(const at::Tensor& x) {
           .chunk(2, -1);
   return ops::linear(at::silu(wide[0]) * wide[1], contract->weight, contract->bias,
                      config_.precision);
-}
-
-at::Tensor GatedDeltaNetBlockImpl::forward(at::Tensor x, std::optional<uint64_t> dropout_seed) {
-  x = x + with_dropout(remember(x, State{}).first, config_.dropout, dropout_seed, 0);
-  return x + with_dropout(feed_forward(x), config_.dropout, dropout_seed, 1);
-}
-
-std::pair<at::Tensor, TensorState> GatedDeltaNetBlockImpl::read(at::Tensor x, const State& state) {
-  auto [branch, next] = remember(x, state);
-  x = x + branch;
-  return {x + feed_forward(x), std::move(next)};
-}
-
-void GatedDeltaNetBlockImpl::check_state(const State& state, int64_t batch) const {
-  if (state.rows() == 0) return;
-  const int64_t D = config_.key_width();
-  check_shape(state.part(kRetained), {batch, config_.heads, D, 2 * D},
-              "GatedDeltaNet::read: the state");
-  check_shape(state.part(kRecent), {batch, kConvolved - 1, 3 * config_.channels},
-              "GatedDeltaNet::read: the state");
-}
-
-TensorState GatedDeltaNetBlockImpl::state_from(const TensorFile& file, const std::string& prefix,
-                                               PairOptions) const {
-  const int64_t D = config_.key_width();
-  const at::Tensor retained =
-      file.at(prefix + "retained", {-1, config_.heads, D, 2 * D}, at::kFloat);
-  const at::Tensor recent = file.at(
-      prefix + "recent", {retained.size(0), kConvolved - 1, 3 * config_.channels}, at::kFloat);
-  return TensorState({{"retained", retained}, {"recent", recent}});
 }
 
 GatedDeltaNet::GatedDeltaNet(const GatedDeltaNetConfig& config, std::optional<uint64_t> seed,

@@ -59,19 +59,9 @@ struct GatedDeltaNetConfig {
 
 /// One block: x += delta(norm(x)); x += feed_forward(norm(x)). State: "retained" S [B, H, D, 2D]
 /// and "recent" [B, 3, 3C], what the convolutions read of the last steps.
-class GatedDeltaNetBlockImpl : public torch::nn::Module {
+class GatedDeltaNetBlockImpl : public RecurrentBlock {
  public:
-  using State = TensorState;
-
   GatedDeltaNetBlockImpl(const GatedDeltaNetConfig& config, at::Device device);
-  /// x [B, T, C] -> [B, T, C].
-  at::Tensor forward(at::Tensor x, std::optional<uint64_t> dropout_seed);
-  /// The same, going on from what was retained so far, and what is retained afterwards.
-  std::pair<at::Tensor, State> read(at::Tensor x, const State& state);
-  /// Throws UsageError unless the state is one of this block for `batch` sequences.
-  void check_state(const State& state, int64_t batch) const;
-  /// As SequenceModel::state_from.
-  State state_from(const TensorFile& file, const std::string& prefix, PairOptions options) const;
 
   at::Tensor delta_norm;                             ///< [C], the gain
   torch::nn::Linear query_key_value_gate = nullptr;  ///< [3C/4 + 3C/4 + 3C/2 + 3C/2, C]
@@ -87,9 +77,8 @@ class GatedDeltaNetBlockImpl : public torch::nn::Module {
 
  private:
   enum Part : size_t { kRetained, kRecent };  // of the state
-  /// What the memories add to x [B, T, C], and what they then retain.
-  std::pair<at::Tensor, State> remember(const at::Tensor& x, const State& state);
-  at::Tensor feed_forward(const at::Tensor& x);
+  std::pair<at::Tensor, State> remember(const at::Tensor& x, const State& state) override;
+  at::Tensor feed_forward(const at::Tensor& x) override;
 
   GatedDeltaNetConfig config_;
 };

@@ -2,11 +2,6 @@
 
 #include <ATen/ATen.h>
 
-#include <cmath>
-
-#include "lab/baseline/addressed_memory.h"
-#include "tessera/memory/make_linear.h"
-#include "tessera/model/initialisation.h"
 #include "tessera/ops/batched_product.h"
 
 namespace tessera {
@@ -43,14 +38,10 @@ RecurrentNetwork::Layout Ntm::layout_of(const NtmConfig& config) {
 }
 
 Ntm::Ntm(const NtmConfig& config, std::optional<uint64_t> seed, at::Device device)
-    : ConfiguredNetwork(config, device),
-      controller_(register_module("controller", LstmLayer(config.inputs, config.controller, device,
-                                                          config.heads * config.width))),
-      interface_(register_module(
-          "interface", make_linear(config.controller,
-                                   2 * config.heads * (config.width + kScalars + kShifts) +
-                                       2 * config.heads * config.width,
-                                   /*with_bias=*/true, device))) {
+    : AddressedMemoryNetwork(
+          config, config.heads * config.width,
+          2 * config.heads * (config.width + kScalars + kShifts) + 2 * config.heads * config.width,
+          device) {
   if (seed) initialise(*seed);
 }
 
@@ -89,12 +80,6 @@ at::Tensor Ntm::advance(const at::Tensor& projected, Parts& state) {
   const at::Tensor reads = ops::batched_product(weights.narrow(1, 0, R), memory);  // eq. 2
   state = {memory, weights, reads, hidden, cell};
   return at::cat({hidden, reads.flatten(1)}, 1);
-}
-
-void Ntm::initialise(uint64_t seed) {
-  StepwiseNetwork::initialise(seed);
-  const double bound = 1 / std::sqrt(config_.slots + config_.width);
-  Initialiser(*derived_seed(seed, 1)).uniform(first(kMemory), -bound, bound);
 }
 
 ModelKind ntm_kind() {

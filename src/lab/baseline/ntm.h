@@ -1,7 +1,6 @@
 #pragma once
 
-#include "lab/baseline/lstm_layer.h"
-#include "lab/baseline/recurrent_network.h"
+#include "lab/baseline/addressed_memory.h"
 #include "tessera/model/model_kind.h"
 
 namespace tessera {
@@ -36,10 +35,13 @@ struct NtmConfig {
 /// Differs from Graves et al. 2014: read heads too are addressed by the memory before the step
 /// (eq. 5 has M_t, which for a write head cannot be meant); shifts are by -1, 0 and 1.
 ///
+/// The controller asks of each head: key, strength, gate, shifts, sharpness; of each write head
+/// what to erase; then of each what to add.
+///
 /// State: "memory" [B, N, W], "weights" [B, 2R, N] of the R read heads, then of the write heads,
 /// "reads" [B, R, W], "hidden" and "cell" of the controller. In the first one the weights are the
 /// softmax of parameters.
-class Ntm : public ConfiguredNetwork<Ntm, NtmConfig> {
+class Ntm : public AddressedMemoryNetwork<Ntm, NtmConfig> {
  public:
   static constexpr std::string_view kKind = "ntm";
 
@@ -49,22 +51,14 @@ class Ntm : public ConfiguredNetwork<Ntm, NtmConfig> {
                at::Device device = at::kCPU);
   static Layout layout_of(const NtmConfig& config);
 
-  /// The first memory is uniform in ±1/sqrt(N + W).
-  void initialise(uint64_t seed) override;
-
  protected:
   Parts first_state(int64_t B) const override;
-  at::Tensor project(const at::Tensor& x) override { return controller_->project(x); }
   at::Tensor advance(const at::Tensor& projected, Parts& state) override;
 
  private:
   enum Part : size_t { kMemory, kWeights, kReads, kHidden, kCell };  // of the state, in layout_of
   at::Tensor addressed(const at::Tensor& address, const at::Tensor& memory,
                        const at::Tensor& before) const;
-
-  LstmLayer controller_;
-  torch::nn::Linear interface_;  // h -> for each head: key, strength, gate, shifts, sharpness;
-                                 // for each write head: erase; then for each: add
 };
 
 ModelKind ntm_kind();

@@ -1,9 +1,46 @@
 #pragma once
 
+#include <torch/nn/module.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "lab/baseline/tensor_state.h"
 #include "tessera/model/block_network.h"
 #include "tessera/ops/weights.h"
 
 namespace tessera {
+
+/// A block whose state has a fixed size: x += remember(x); x += feed_forward(x), each of which
+/// begins with a norm.
+class RecurrentBlock : public torch::nn::Module {
+ public:
+  using State = TensorState;
+
+  /// x [B, T, C] -> [B, T, C].
+  at::Tensor forward(at::Tensor x, std::optional<uint64_t> dropout_seed);
+  /// The same, going on from what was retained so far, and what is retained afterwards.
+  std::pair<at::Tensor, State> read(at::Tensor x, const State& state);
+  /// Throws UsageError unless the state is one of this block for `batch` sequences.
+  void check_state(const State& state, int64_t batch) const;
+  /// As SequenceModel::state_from.
+  State state_from(const TensorFile& file, const std::string& prefix, PairOptions options) const;
+
+ protected:
+  /// kind: of the model, for messages.
+  RecurrentBlock(std::string kind, double dropout, StateParts state)
+      : kind_(std::move(kind)), dropout_(dropout), state_(std::move(state)) {}
+
+  /// What the memories add to x [B, T, C], and what they then retain.
+  virtual std::pair<at::Tensor, State> remember(const at::Tensor& x, const State& state) = 0;
+  virtual at::Tensor feed_forward(const at::Tensor& x) = 0;
+
+ private:
+  std::string kind_;
+  double dropout_;
+  StateParts state_;
+};
 
 /// A network of blocks whose state has a fixed size: it knows no positions, reads on without end,
 /// stores no pairs, and refuses bounds of them.

@@ -25,6 +25,24 @@ Retained read_chunk(const at::Tensor& q, const at::Tensor& k, const at::Tensor& 
 
 }  // namespace
 
+Retained read_in_chunks(
+    const at::Tensor& queries, const at::Tensor& values, const at::Tensor& state, int64_t chunk,
+    const std::function<Retained(const StepsOfChunk& steps, const at::Tensor& state)>& read) {
+  const int64_t B = queries.size(0), T = queries.size(1), H = queries.size(2), D = queries.size(3);
+  const int64_t E = values.size(3);
+  at::Tensor retained = state.defined() ? state : at::zeros({B, H, D, E}, values.options());
+  std::vector<at::Tensor> reads = {at::zeros({B, H, 0, E}, values.options())};
+  for (int64_t first = 0; first < T; first += chunk) {
+    const auto steps = [&](const at::Tensor& x) {
+      return x.narrow(1, first, std::min(chunk, T - first)).transpose(1, 2);
+    };
+    Retained next = read(steps, retained);
+    reads.push_back(std::move(next.reads));
+    retained = std::move(next.state);
+  }
+  return {at::cat(reads, 2).transpose(1, 2), retained};
+}
+
 Retained retention(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values,
                    const at::Tensor& decays, const at::Tensor& state, int64_t chunk) {
   check_sequence(queries, "retention: queries");
@@ -38,19 +56,11 @@ Retained retention(const at::Tensor& queries, const at::Tensor& keys, const at::
   TESSERA_CHECK(!decays.requires_grad(),
                 "retention: decays are constants, but require a gradient; detach() them");
   TESSERA_CHECK(chunk >= 1, "retention: chunk is ", chunk, ", expected 1 or more");
-
   const at::Tensor log_decays = decays.log().view({H, 1, 1});
-  at::Tensor retained = state.defined() ? state : at::zeros({B, H, D, E}, values.options());
-  std::vector<at::Tensor> reads = {at::zeros({B, H, 0, E}, values.options())};
-  for (int64_t first = 0; first < T; first += chunk) {
-    const auto part = [&](const at::Tensor& x) {
-      return x.narrow(1, first, std::min(chunk, T - first)).transpose(1, 2);
-    };
-    Retained next = read_chunk(part(queries), part(keys), part(values), log_decays, retained);
-    reads.push_back(std::move(next.reads));
-    retained = std::move(next.state);
-  }
-  return {at::cat(reads, 2).transpose(1, 2), retained};
+  return read_in_chunks(
+      queries, values, state, chunk, [&](const StepsOfChunk& steps, const at::Tensor& before) {
+        return read_chunk(steps(queries), steps(keys), steps(values), log_decays, before);
+      });
 }
 
 }  // namespace tessera::ops

@@ -2,6 +2,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <functional>
+
 namespace tessera::ops {
 
 /// What a retention has read: S [B, H, D, E], the decayed sum of its keys times values.
@@ -9,6 +11,14 @@ struct Retained {
   at::Tensor reads;  ///< [B, T, H, E]
   at::Tensor state;  ///< [B, H, D, E]
 };
+
+/// The steps of one chunk: [B, T, H, ..] -> [B, H, t, ..].
+using StepsOfChunk = std::function<at::Tensor(const at::Tensor& x)>;
+/// Linear attention chunk after chunk, from `state` or zeros: `read` gives the reads of a chunk,
+/// [B, H, t, E], and the state after it.
+Retained read_in_chunks(
+    const at::Tensor& queries, const at::Tensor& values, const at::Tensor& state, int64_t chunk,
+    const std::function<Retained(const StepsOfChunk& steps, const at::Tensor& state)>& read);
 
 /// Retention (Sun et al. 2023, eq. 5–7): linear attention that forgets,
 ///   S_t = gamma_h S_{t-1} + k_t v_t^T,   y_t = S_t^T q_t = sum_{i <= t} gamma_h^{t-i} (q_t . k_i)

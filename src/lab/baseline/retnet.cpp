@@ -22,7 +22,13 @@ void RetNetConfig::check() const {
                      heads);
 }
 
-RetNetBlockImpl::RetNetBlockImpl(const RetNetConfig& config, at::Device device) : config_(config) {
+RetNetBlockImpl::RetNetBlockImpl(const RetNetConfig& config, at::Device device)
+    : RecurrentBlock(
+          "retnet", config.dropout,
+          {{"retained",
+            {config.heads, config.channels / config.heads, 2 * config.channels / config.heads}},
+           {.name = "steps", .sizes = {}, .type = at::kLong}}),
+      config_(config) {
   const auto linear = [&](int64_t in, int64_t out) {
     return make_linear(in, out, config.bias, device);
   };
@@ -36,8 +42,8 @@ RetNetBlockImpl::RetNetBlockImpl(const RetNetConfig& config, at::Device device) 
   decays_ = 1 - at::pow(2.0, -5 - at::arange(config.heads, at::kDouble));
 }
 
-std::pair<at::Tensor, TensorState> RetNetBlockImpl::retain(const at::Tensor& x,
-                                                           const State& state) {
+std::pair<at::Tensor, TensorState> RetNetBlockImpl::remember(const at::Tensor& x,
+                                                             const State& state) {
   const int64_t C = config_.channels, H = config_.heads, D = C / H;
   const at::Tensor all = ops::linear(retention_norm->forward(x), query_key_value_gate->weight,
                                      query_key_value_gate->bias, config_.precision);
@@ -64,32 +70,6 @@ at::Tensor RetNetBlockImpl::feed_forward(const at::Tensor& x) {
   const at::Tensor wide = at::gelu(
       ops::linear(feed_forward_norm->forward(x), expand->weight, expand->bias, config_.precision));
   return ops::linear(wide, contract->weight, contract->bias, config_.precision);
-}
-
-at::Tensor RetNetBlockImpl::forward(at::Tensor x, std::optional<uint64_t> dropout_seed) {
-  x = x + with_dropout(retain(x, State{}).first, config_.dropout, dropout_seed, 0);
-  return x + with_dropout(feed_forward(x), config_.dropout, dropout_seed, 1);
-}
-
-std::pair<at::Tensor, TensorState> RetNetBlockImpl::read(at::Tensor x, const State& state) {
-  auto [branch, next] = retain(x, state);
-  x = x + branch;
-  return {x + feed_forward(x), std::move(next)};
-}
-
-void RetNetBlockImpl::check_state(const State& state, int64_t batch) const {
-  if (state.rows() == 0) return;
-  const int64_t H = config_.heads, D = config_.channels / H;
-  check_shape(state.part(kRetained), {batch, H, D, 2 * D}, "RetNet::read: the state");
-  check_shape(state.part(kSteps), {batch}, "RetNet::read: the state");
-}
-
-TensorState RetNetBlockImpl::state_from(const TensorFile& file, const std::string& prefix,
-                                        PairOptions) const {
-  const int64_t H = config_.heads, D = config_.channels / H;
-  const at::Tensor retained = file.at(prefix + "retained", {-1, H, D, 2 * D}, at::kFloat);
-  const at::Tensor steps = file.at(prefix + "steps", {retained.size(0)}, at::kLong);
-  return TensorState({{"retained", retained}, {"steps", steps}});
 }
 
 RetNet::RetNet(const RetNetConfig& config, std::optional<uint64_t> seed, at::Device device)

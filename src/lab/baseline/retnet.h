@@ -38,19 +38,9 @@ struct RetNetConfig {
 
 /// One block: x += retention(norm(x)); x += feed_forward(norm(x)). State: "retained" S [B, H, D,
 /// 2D] and "steps" [B], int64 on the CPU, those that each sequence has read.
-class RetNetBlockImpl : public torch::nn::Module {
+class RetNetBlockImpl : public RecurrentBlock {
  public:
-  using State = TensorState;
-
   RetNetBlockImpl(const RetNetConfig& config, at::Device device);
-  /// x [B, T, C] -> [B, T, C].
-  at::Tensor forward(at::Tensor x, std::optional<uint64_t> dropout_seed);
-  /// The same, going on from what was retained so far, and what is retained afterwards.
-  std::pair<at::Tensor, State> read(at::Tensor x, const State& state);
-  /// Throws UsageError unless the state is one of this block for `batch` sequences.
-  void check_state(const State& state, int64_t batch) const;
-  /// As SequenceModel::state_from.
-  State state_from(const TensorFile& file, const std::string& prefix, PairOptions options) const;
 
   Norm retention_norm = nullptr;
   torch::nn::Linear query_key_value_gate = nullptr;  ///< [C + C + 2C + 2C, C]
@@ -61,9 +51,8 @@ class RetNetBlockImpl : public torch::nn::Module {
 
  private:
   enum Part : size_t { kRetained, kSteps };  // of the state
-  /// What the retention adds to x [B, T, C], and what it then retains.
-  std::pair<at::Tensor, State> retain(const at::Tensor& x, const State& state);
-  at::Tensor feed_forward(const at::Tensor& x);
+  std::pair<at::Tensor, State> remember(const at::Tensor& x, const State& state) override;
+  at::Tensor feed_forward(const at::Tensor& x) override;
 
   RetNetConfig config_;
   at::Tensor decays_;  // [H]
