@@ -110,6 +110,14 @@ std::vector<float> random_memory(int64_t dimension, uint64_t seed) {
   return scaled_field(seed, kMemoryStream, dimension, dimension);
 }
 
+std::vector<float> gram_matrix(std::span<const float> rows, int64_t count, int64_t d) {
+  std::vector<float> products(static_cast<size_t>(count * count));
+  // BLAS wants a row to have a length, also where there is no row.
+  multiply_transposed(count, count, d, rows.data(), d, rows.data(), d, 0.0f, products.data(),
+                      std::max<int64_t>(count, 1));
+  return products;
+}
+
 WeightedBatch weighted_batch(std::span<const int32_t> draws) {
   std::map<int32_t, int64_t> counts;
   for (const int32_t x : draws) ++counts[x];

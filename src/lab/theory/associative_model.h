@@ -27,6 +27,9 @@ AssociativeModel<float> random_model(const AssociationTask& task, int64_t dimens
 /// W [d, d] with N(0, 1/d) entries (appendix B.1), another stream of the same seed.
 std::vector<float> random_memory(int64_t dimension, uint64_t seed);
 
+/// <v_i, v_j> of `count` rows of d numbers: [count, count].
+std::vector<float> gram_matrix(std::span<const float> rows, int64_t count, int64_t d);
+
 /// A batch as weights of its distinct inputs, count / B, sum 1: the same gradient as the batch, at
 /// most N rows.
 struct WeightedBatch {

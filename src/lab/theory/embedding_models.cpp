@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "lab/theory/associative_model.h"
 #include "tessera/base/consecutive.h"
 #include "tessera/base/error.h"
 #include "tessera/plan/gaussian_field.h"
@@ -67,9 +68,7 @@ double rectified_lookup_error(const AssociationTask& task, int64_t stored, int64
     for (int64_t z = 0; z < stored; ++z)
       by_output[x * task.outputs + task.output[z]] +=
           std::max(0.0f, similarity[x * stored + z] - static_cast<float>(eta));
-  std::vector<float> gram(static_cast<size_t>(task.outputs) * task.outputs);
-  multiply_transposed(task.outputs, task.outputs, dimension, u.data(), dimension, u.data(),
-                      dimension, 0.0f, gram.data(), task.outputs);
+  const std::vector<float> gram = gram_matrix(u, task.outputs, dimension);
   std::vector<float> scores(by_output.size());
   multiply(task.inputs(), task.outputs, task.outputs, by_output.data(), task.outputs, gram.data(),
            task.outputs, 0.0f, scores.data(), task.outputs);
@@ -98,10 +97,9 @@ double merged_embeddings_error(const AssociationTask& task, int32_t stored_outpu
   const auto u = random_directions(stored_outputs, dimension, seed);
   // The inputs of one output share their embedding, so W e_x = sum over y of u_y <u_y, u_f(x)>.
   const int64_t P = stored_outputs;
-  std::vector<float> gram(static_cast<size_t>(P * P)), scores(gram.size());
   const SerialBlas serial_blas;
-  multiply_transposed(P, P, dimension, u.data(), dimension, u.data(), dimension, 0.0f, gram.data(),
-                      std::max<int64_t>(P, 1));
+  const std::vector<float> gram = gram_matrix(u, P, dimension);
+  std::vector<float> scores(gram.size());
   multiply(P, P, P, gram.data(), std::max<int64_t>(P, 1), gram.data(), std::max<int64_t>(P, 1),
            0.0f, scores.data(), std::max<int64_t>(P, 1));
   double error = unstored_output_mass(task, stored_outputs);

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "lab/theory/associative_model.h"
 #include "tessera/base/error.h"
 #include "tessera/plan/blas.h"
 #include "tessera/plan/gaussian_field.h"
@@ -15,17 +16,15 @@ namespace tessera::theory {
 namespace {
 
 /// G = U U^T of M random directions. [M, M]
-std::vector<float> gram_matrix(int64_t outputs, int64_t d, uint64_t seed) {
-  std::vector<float> u(static_cast<size_t>(outputs * d)),
-      gram(static_cast<size_t>(outputs * outputs));
+std::vector<float> gram_of_outputs(int64_t outputs, int64_t d, uint64_t seed) {
+  std::vector<float> u(static_cast<size_t>(outputs * d));
   GaussianField(seed, kOutputStream).fill(0, outputs, 0, d, u.data(), d);
   for (int64_t y = 0; y < outputs; ++y) {
     float* line = u.data() + y * d;
     const float length = std::sqrt(std::inner_product(line, line + d, line, 0.0f));
     for (int64_t j = 0; j < d; ++j) line[j] /= length;
   }
-  multiply_transposed(outputs, outputs, d, u.data(), d, u.data(), d, 0.0f, gram.data(), outputs);
-  return gram;
+  return gram_matrix(u, outputs, d);
 }
 
 /// Answers [M, M] of what is stored for output z (row) to u_y (column).
@@ -36,7 +35,7 @@ std::vector<float> answers_of(OutputWeights weights, int64_t outputs, int64_t d,
     for (size_t y = 0; y < M; ++y) answers[y * M + y] = 1;
     return answers;
   }
-  answers = gram_matrix(outputs, d, seed);
+  answers = gram_of_outputs(outputs, d, seed);
   if (weights != OutputWeights::kCentred) return answers;
   for (size_t y = 0; y < M; ++y) {
     double mean = 0;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "lab/theory/associative_model.h"
 #include "tessera/base/error.h"
 #include "tessera/plan/blas.h"
 #include "tessera/plan/gaussian_field.h"
@@ -20,10 +21,8 @@ double marginal_error(const AssociationTask& task, std::span<const float> weight
   const int64_t M = task.outputs;
   const auto d = static_cast<double>(dimension);
   const auto u = random_directions(M, dimension, seed ^ 0x5851F42D4C957F2D);
-  std::vector<float> gram(static_cast<size_t>(M * M));
   const SerialBlas serial_blas;
-  multiply_transposed(M, M, dimension, u.data(), dimension, u.data(), dimension, 0.0f, gram.data(),
-                      M);
+  const std::vector<float> gram = gram_matrix(u, M, dimension);
   std::vector<double> errors(static_cast<size_t>((task.inputs() + kRows - 1) / kRows), 0.0);
   parallel_for(static_cast<int64_t>(errors.size()), [&](int64_t block) {
     const int64_t first = block * kRows, rows = std::min(kRows, task.inputs() - first);

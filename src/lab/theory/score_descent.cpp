@@ -40,12 +40,8 @@ ScoreDescent::ScoreDescent(const AssociationTask& task, const AssociativeModel<f
                      model.outputs.size() == static_cast<size_t>(M * d),
                  "ScoreDescent: {} and {} embedding entries do not fit N = {}, M = {}, d = {}",
                  model.inputs.size(), model.outputs.size(), N, M, d);
-  kernel_.resize(static_cast<size_t>(N * N));
-  multiply_transposed(N, N, d, model.inputs.data(), d, model.inputs.data(), d, 0.0f, kernel_.data(),
-                      N);
-  gram_.resize(static_cast<size_t>(M * M));
-  multiply_transposed(M, M, d, model.outputs.data(), d, model.outputs.data(), d, 0.0f, gram_.data(),
-                      M);
+  kernel_ = gram_matrix(model.inputs, N, d);
+  gram_ = gram_matrix(model.outputs, M, d);
   stored_.assign(scores_.size(), 0.0f);
   residual_.resize(static_cast<size_t>(M));
 }
@@ -121,7 +117,10 @@ std::vector<float> approximate_weights(std::span<const int64_t> counts, double s
   check_argument(rivals > 0, "approximate_weights: {} rivals", rivals);
   // f is applied count times from 0: one walk to the largest count serves all.
   int64_t most = 0;
-  for (const int64_t count : counts) most = std::max(most, count);
+  for (const int64_t count : counts) {
+    check_argument(count >= 0, "approximate_weights: a count of {}", count);
+    most = std::max(most, count);
+  }
   std::vector<float> walk(static_cast<size_t>(most) + 1, 0.0f);
   double q = 0;
   for (int64_t n = 1; n <= most; ++n) {

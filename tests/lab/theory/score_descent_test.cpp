@@ -70,6 +70,7 @@ TEST(ApproximateWeights, TwoStepsByHand) {
   EXPECT_EQ(batch[1], 0);
   EXPECT_NEAR(batch[2], 0.8, 1e-6);
   EXPECT_THROW(approximate_weights(std::vector<int64_t>{1}, 1.0, 0), UsageError);
+  EXPECT_THROW(approximate_weights(std::vector<int64_t>{2, -1}, 1.0, 4), UsageError);
 }
 
 TEST(ApproximateWeights, LargeStepsStoreAllAlikeAndSmallOnesByFrequency) {
