@@ -219,6 +219,12 @@ TEST(TaskScore, RefusesOtherShapes) {
   EXPECT_THROW(answer_loss(at::zeros({5, 3, 1}), digits), UsageError);
 }
 
+TEST(SampleOrder, TheLastBatchHasTheRest) {
+  EXPECT_EQ(batches_in_order(5, 2), (std::vector<std::vector<int64_t>>{{0, 1}, {2, 3}, {4}}));
+  EXPECT_TRUE(batches_in_order(0, 2).empty());
+  EXPECT_THROW(batches_in_order(3, 0), UsageError);
+}
+
 TEST(SampleOrder, FreshSamplesNeverRepeat) {
   EXPECT_EQ(fresh_samples(0, 3), (std::vector<int64_t>{0, 1, 2}));
   EXPECT_EQ(fresh_samples(2, 3), (std::vector<int64_t>{6, 7, 8}));
