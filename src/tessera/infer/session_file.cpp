@@ -3,7 +3,6 @@
 #include <ATen/ATen.h>
 
 #include <charconv>
-#include <span>
 
 #include "tessera/base/checksum.h"
 #include "tessera/base/config.h"
@@ -51,10 +50,8 @@ std::vector<Tokens> sequences_from(const TensorFile& file, int64_t vocabulary) {
 /// Of all parameters, to tell a model from another one of the same sizes.
 std::string checksum_of(const LanguageModel& model) {
   Checksum sum;
-  for (const auto& parameter : model.parameters()) {
-    const at::Tensor values = parameter.detach().cpu().contiguous();
-    sum.add(std::as_bytes(std::span(static_cast<const char*>(values.data_ptr()), values.nbytes())));
-  }
+  for (const auto& parameter : model.parameters())
+    sum.add(bytes_of(parameter.detach().cpu().contiguous()));
   return sum.hex();
 }
 

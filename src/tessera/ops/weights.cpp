@@ -146,12 +146,10 @@ void check_weight(const at::Tensor& weight, std::initializer_list<int64_t> sizes
   const bool int8 = weight_type(weight) == WeightType::kInt8;
   std::vector<int64_t> stored(sizes);
   if (int8 && stored.back() >= 0) stored.back() = int8_row_bytes(stored.back());
-  bool fits = weight.dim() == static_cast<int64_t>(stored.size());
-  for (size_t k = 0; fits && k < stored.size(); ++k)
-    fits = stored[k] < 0 || weight.size(static_cast<int64_t>(k)) == stored[k];
-  TESSERA_CHECK(fits && weight.device() == x.device(), what, " is ", weight.scalar_type(), " ",
-                weight.sizes(), " on ", weight.device(), ", expected ", at::IntArrayRef(stored),
-                int8 ? " (bytes of its rows with their scales)" : "", " on ", x.device());
+  TESSERA_CHECK(sizes_fit(weight.sizes(), stored) && weight.device() == x.device(), what, " is ",
+                weight.scalar_type(), " ", weight.sizes(), " on ", weight.device(), ", expected ",
+                at::IntArrayRef(stored), int8 ? " (bytes of its rows with their scales)" : "",
+                " on ", x.device());
 }
 
 }  // namespace tessera::ops

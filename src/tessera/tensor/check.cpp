@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -18,18 +19,17 @@ std::string describe(std::initializer_list<int64_t> sizes) {
 
 }  // namespace
 
+bool sizes_fit(at::IntArrayRef found, at::IntArrayRef expected) {
+  return std::equal(found.begin(), found.end(), expected.begin(), expected.end(),
+                    [](int64_t size, int64_t wanted) { return wanted < 0 || size == wanted; });
+}
+
 void check_shape(const at::Tensor& tensor, std::initializer_list<int64_t> sizes,
                  std::string_view what) {
   TESSERA_CHECK(tensor.defined(), what, " is an undefined tensor, expected shape ",
                 describe(sizes));
-  bool fits = tensor.dim() == static_cast<int64_t>(sizes.size());
-  int64_t axis = 0;
-  for (int64_t size : sizes) {
-    if (!fits) break;
-    fits = size < 0 || tensor.size(axis) == size;
-    ++axis;
-  }
-  TESSERA_CHECK(fits, what, " has shape ", tensor.sizes(), ", expected ", describe(sizes));
+  TESSERA_CHECK(sizes_fit(tensor.sizes(), sizes), what, " has shape ", tensor.sizes(),
+                ", expected ", describe(sizes));
 }
 
 void check_sequence(const at::Tensor& x, const char* what) {

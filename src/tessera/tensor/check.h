@@ -15,6 +15,9 @@
 
 namespace tessera {
 
+/// Whether sizes are as expected, where -1 allows any.
+bool sizes_fit(at::IntArrayRef found, at::IntArrayRef expected);
+
 /// Throws UsageError unless `tensor` is defined and has these sizes; -1 allows any size.
 /// what: "leaky_average: x" - the function and the argument.
 void check_shape(const at::Tensor& tensor, std::initializer_list<int64_t> sizes,

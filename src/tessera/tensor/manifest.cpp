@@ -48,16 +48,12 @@ Json instruction_sets() {
   return found;
 }
 
-/// The first line of a text of many.
-std::string first_line(const std::string& text) {
-  return text.substr(0, text.find('\n'));
-}
-
 Json libraries() {
+  const std::string onednn = at::get_mkldnn_version();  // of several lines
   return {{"libtorch", TORCH_VERSION},
           {"openblas", openblas_get_config()},
           {"openblas_kernels", openblas_get_corename()},
-          {"onednn", first_line(at::get_mkldnn_version())}};
+          {"onednn", onednn.substr(0, onednn.find('\n'))}};
 }
 
 Json machine() {

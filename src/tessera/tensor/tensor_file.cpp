@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <cstring>
-#include <span>
 
 #include "tessera/base/checksum.h"
 #include "tessera/base/error.h"
@@ -58,12 +57,9 @@ const at::Tensor& TensorFile::at(const std::string& name, const std::vector<int6
   if (found == tensors.end())
     throw DataError(path, "has no tensor '{}', expected one of shape [{}]", name,
                     fmt::join(sizes, ", "));
-  const auto actual = found->second.sizes();
-  bool fits = actual.size() == sizes.size();
-  for (size_t i = 0; fits && i < sizes.size(); ++i) fits = sizes[i] < 0 || actual[i] == sizes[i];
-  if (!fits)
+  if (!sizes_fit(found->second.sizes(), sizes))
     throw DataError(path, "tensor '{}' has shape [{}], expected [{}]", name,
-                    fmt::join(actual.vec(), ", "), fmt::join(sizes, ", "));
+                    fmt::join(found->second.sizes().vec(), ", "), fmt::join(sizes, ", "));
   return found->second;
 }
 
@@ -82,16 +78,19 @@ const std::string& TensorFile::metadata_at(const std::string& name) const {
   return found->second;
 }
 
+std::span<const std::byte> bytes_of(const at::Tensor& tensor) {
+  return {static_cast<const std::byte*>(tensor.data_ptr()), tensor.nbytes()};
+}
+
 void save_tensors(const std::filesystem::path& path, const NamedTensors& tensors,
                   const std::map<std::string, std::string>& metadata) {
   std::vector<at::Tensor> kept;  // owns the bytes while they are written
   std::vector<safetensors::NamedTensor> views;
   for (const auto& [name, tensor] : tensors) {
     kept.push_back(tensor.detach().to(at::kCPU).contiguous());
-    const auto bytes = std::span(static_cast<const std::byte*>(kept.back().data_ptr()),
-                                 static_cast<size_t>(kept.back().nbytes()));
     views.push_back(
-        {name, {to_dtype(tensor.scalar_type(), name), kept.back().sizes().vec(), bytes}});
+        {name,
+         {to_dtype(tensor.scalar_type(), name), kept.back().sizes().vec(), bytes_of(kept.back())}});
   }
   safetensors::write(path, views, metadata);
 }
@@ -100,10 +99,8 @@ std::string checksum_of(const std::map<std::string, at::Tensor>& tensors, std::s
   Checksum sum;
   sum.add(text);
   for (const auto& [name, tensor] : tensors) {
-    const at::Tensor bytes = tensor.detach().to(at::kCPU).contiguous();
     sum.add(name);
-    sum.add(std::span(static_cast<const std::byte*>(bytes.data_ptr()),
-                      static_cast<size_t>(bytes.nbytes())));
+    sum.add(bytes_of(tensor.detach().to(at::kCPU).contiguous()));
   }
   return sum.hex();
 }

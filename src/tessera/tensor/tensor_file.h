@@ -2,8 +2,10 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstddef>
 #include <filesystem>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,6 +32,9 @@ struct TensorFile {
   /// Throws DataError where the metadata lack it.
   const std::string& metadata_at(const std::string& name) const;
 };
+
+/// The bytes of a contiguous tensor on the CPU.
+std::span<const std::byte> bytes_of(const at::Tensor& tensor);
 
 /// Writes CPU copies of the tensors atomically, in the order given. Throws SystemError.
 void save_tensors(const std::filesystem::path& path, const NamedTensors& tensors,
