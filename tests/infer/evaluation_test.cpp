@@ -174,5 +174,18 @@ TEST(Evaluation, RefusesBadOptions) {
   refused(*test::tiny_gpt(Positions::kLearned), {.reading = Reading::kStreaming});
 }
 
+TEST(Evaluation, RefusesTokensOutsideTheVocabulary) {
+  const auto model = test::tiny_mosaic();
+  for (const Reading reading : {Reading::kWindowed, Reading::kStreaming})
+    for (const int64_t token : {int64_t{-100}, model->vocabulary()}) {
+      Tokens text = some_text(30, 1);
+      text.back() = token;  // it is only predicted
+      LossByPosition losses;
+      EXPECT_THROW(evaluate_text(*model, tensor_of(text), {.reading = reading}, losses), UsageError)
+          << token;
+      EXPECT_EQ(losses.tokens(), 0);
+    }
+}
+
 }  // namespace
 }  // namespace tessera

@@ -79,6 +79,17 @@ TEST(SessionFile, RefusesWhatDoesNotFit) {
   NamedTensors tensors(file.tensors.begin(), file.tensors.end());
   save_tensors(folder / "hostile.safetensors", tensors, file.metadata);
   EXPECT_THROW(StreamingSession::load(*model, folder / "hostile.safetensors"), DataError);
+  session.add({some_text(4, 2)});
+  session.save(path);
+  file = TensorFile::load(path);  // of two sequences, of which the first one's tokens stay
+  for (const char* name : {"lengths", "logits"})
+    file.tensors[name] = file.tensors[name].narrow(0, 0, 1);
+  file.tensors["tokens"] = file.tensors["tokens"].narrow(0, 0, 4);
+  save_tensors(folder / "hostile.safetensors", {file.tensors.begin(), file.tensors.end()},
+               file.metadata);
+  EXPECT_THAT(test::message_of<DataError>(
+                  [&] { StreamingSession::load(*model, folder / "hostile.safetensors"); }),
+              testing::HasSubstr("'lengths' are of 1 sequences, the state is of 2"));
   for (const char* name : {"reading", "eviction"}) {
     file = TensorFile::load(path);
     file.metadata[name] = "backwards";

@@ -299,7 +299,8 @@ TEST(Memo, RefusesAndStaysAsItWas) {
     change(config);
     return config;
   };
-  EXPECT_THROW(Memo(with([](auto& c) { c.heads = 3; }), 1), UsageError);
+  EXPECT_EQ(test::message_of<UsageError>([&] { Memo(with([](auto& c) { c.heads = 3; }), 1); }),
+            "model.heads is 3, which does not divide model.dimension = 64");
   EXPECT_THROW(Memo(with([](auto& c) { c.layers = 0; }), 1), UsageError);
   EXPECT_THROW(Memo(with([](auto& c) { c.layers = 11; }), 1), UsageError);
   EXPECT_THROW(Memo(with([](auto& c) { c.vocabulary = 0; }), 1), UsageError);

@@ -189,6 +189,7 @@ void evaluate_text(LanguageModel& model, const at::Tensor& text, const Evaluatio
                    LossByPosition& losses, const OnProgress& on_progress) {
   at::NoGradGuard no_grad;
   options.check(model);
+  check_token_ids(text, 0, model.vocabulary(), "token");
   const bool in_one_piece = options.reading == Reading::kStreaming || options.memory;
   if (in_one_piece && !takes_next(options)) return;
   if (options.reading == Reading::kStreaming)

@@ -135,8 +135,8 @@ Inspection inspect(LanguageModel& model, const Tokens& text, int64_t position,
   result.token = options.token           ? *options.token
                  : position + 1 < length ? text[position + 1]
                                          : next.most_probable();
-  result.logit = logits[result.token].item<double>();
   result.log_probability = next.log_probability(result.token);
+  result.logit = logits[result.token].item<double>();
   result.alternatives = next.most_probable(std::min(options.alternatives, V));
 
   const ResidualTrace trace = source.trace(tokens);

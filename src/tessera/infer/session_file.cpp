@@ -117,6 +117,9 @@ StreamingSession StreamingSession::load(LanguageModel& model, const std::filesys
         "logits", {static_cast<int64_t>(session.tokens_.size()), model.vocabulary()}, at::kFloat);
   place(file, model.parameters().front().device());
   session.state_ = model.state_from(file, model.bounded_state(session.bound_));
+  if (session.state_->rows() != std::ssize(session.tokens_))
+    throw DataError(file.path, "'lengths' are of {} sequences, the state is of {}",
+                    session.tokens_.size(), session.state_->rows());
   return session;
 }
 

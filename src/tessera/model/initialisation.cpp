@@ -76,9 +76,9 @@ void check_count(std::string_view field, int64_t count) {
     throw UsageError("model.{} is {}, expected 1 to {}", field, count, kMostModules);
 }
 
-void check_heads(int64_t heads, int64_t channels) {
+void check_heads(int64_t heads, int64_t channels, std::string_view width) {
   if (channels % heads != 0)
-    throw UsageError("model.heads is {}, which does not divide model.channels = {}", heads,
+    throw UsageError("model.heads is {}, which does not divide model.{} = {}", heads, width,
                      channels);
 }
 

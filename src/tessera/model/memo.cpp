@@ -55,7 +55,7 @@ int64_t MemoConfig::longest_window() const {
 
 void MemoConfig::check() const {
   config::check_demands(*this, "model");
-  check_heads(heads, dimension);
+  check_heads(heads, dimension, "dimension");
   int64_t window = 1;
   for (int64_t layer = 0; layer < layers && window <= kLongestWindow; ++layer) window *= heads;
   if (window > kLongestWindow)
