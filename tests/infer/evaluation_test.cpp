@@ -7,7 +7,6 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
-#include "tessera/infer/read_pieces.h"
 #include "tessera/infer/scoring.h"
 #include "tests/infer/tiny_models.h"
 

@@ -7,7 +7,6 @@
 #include "tessera/base/error.h"
 #include "tessera/infer/evaluation.h"
 #include "tessera/infer/generate.h"
-#include "tessera/infer/read_pieces.h"
 #include "tests/infer/tiny_models.h"
 
 namespace tessera {

@@ -21,7 +21,6 @@
 #include "tessera/infer/evaluation.h"
 #include "tessera/infer/memory_mixture.h"
 #include "tessera/infer/model_folder.h"
-#include "tessera/infer/read_pieces.h"
 #include "tessera/memo/recall_predictor.h"
 #include "tessera/model/language_model.h"
 #include "tessera/store/memo_store.h"

@@ -10,7 +10,6 @@
 #include "tessera/base/interrupt.h"
 #include "tessera/base/machine.h"
 #include "tessera/infer/memory_mixture.h"
-#include "tessera/infer/read_pieces.h"
 #include "tessera/model/language_model.h"
 #include "tessera/tensor/check.h"
 
