@@ -126,8 +126,6 @@ class StoredPairs {
   at::Tensor retrieve_sequence(const at::Tensor& queries, ops::Precision precision) const;
   at::Tensor store_and_retrieve_evicting(const at::Tensor& keys, const at::Tensor& values,
                                          const at::Tensor& queries, ops::Precision precision);
-  at::Tensor store_and_retrieve_by_row(const at::Tensor& keys, const at::Tensor& values,
-                                       const at::Tensor& queries, ops::Precision precision);
   at::Tensor store_and_retrieve_in_turn(const at::Tensor& keys, const at::Tensor& values,
                                         const at::Tensor& queries);
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "tessera/memory/rows_of_states.h"
 #include "tessera/memory/stored_pairs.h"
 #include "tessera/ops/causal_read.h"
 #include "tessera/ops/weights.h"
@@ -74,24 +75,6 @@ at::Tensor StoredPairs::store_and_retrieve_evicting(const at::Tensor& keys,
   return read;
 }
 
-/// Rows that hold different numbers of pairs, each by itself.
-at::Tensor StoredPairs::store_and_retrieve_by_row(const at::Tensor& keys, const at::Tensor& values,
-                                                  const at::Tensor& queries,
-                                                  ops::Precision precision) {
-  std::vector<StoredPairs> memories;
-  std::vector<at::Tensor> reads;
-  for (int64_t row = 0; row < rows(); ++row) {
-    memories.push_back(select({row}));
-    const auto of_row = [row](const at::Tensor& all) { return all.narrow(0, row, 1); };
-    reads.push_back(memories.back().store_and_retrieve(of_row(keys), of_row(values),
-                                                       of_row(queries), precision));
-  }
-  std::vector<const StoredPairs*> parts;
-  for (const auto& memory : memories) parts.push_back(&memory);
-  *this = stack(parts);
-  return at::cat(reads);
-}
-
 /// One after the other, for a memory that looks at what was read to decide what to evict.
 at::Tensor StoredPairs::store_and_retrieve_in_turn(const at::Tensor& keys, const at::Tensor& values,
                                                    const at::Tensor& queries) {
@@ -119,7 +102,11 @@ at::Tensor StoredPairs::store_and_retrieve(const at::Tensor& keys, const at::Ten
   TESSERA_CHECK(pairs == length || pairs == length - 1, "StoredPairs: ", pairs,
                 " pairs to store between ", length, " queries");
   if (length <= 1 || counts_use()) return store_and_retrieve_in_turn(keys, values, queries);
-  if (!level()) return store_and_retrieve_by_row(keys, values, queries, precision);
+  if (!level())  // rows that hold different numbers of pairs
+    return row_by_row(*this, rows(), [&](StoredPairs& one, int64_t row) {
+      const auto of_row = [row](const at::Tensor& all) { return all.narrow(0, row, 1); };
+      return one.store_and_retrieve(of_row(keys), of_row(values), of_row(queries), precision);
+    });
   if (holds(pairs)) {
     store_sequence(keys, values);
     return retrieve_sequence(queries, precision);

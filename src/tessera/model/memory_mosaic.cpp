@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
+#include "tessera/memory/rows_of_states.h"
 #include "tessera/model/initialisation.h"
 #include "tessera/ops/weights.h"
 #include "tessera/tensor/check.h"
@@ -28,21 +29,14 @@ void MemoryMosaicConfig::check() const {
 MosaicBlockState MosaicBlockState::select(const std::vector<int64_t>& rows) const {
   MosaicBlockState result;
   result.context = context.select(rows);
-  result.persistent_leaky_key = persistent_leaky_key.index_select(
-      0, at::tensor(rows, at::kLong).to(persistent_leaky_key.device()));
+  result.persistent_leaky_key = chosen_rows(persistent_leaky_key, rows);
   return result;
 }
 
 MosaicBlockState MosaicBlockState::stack(const std::vector<const MosaicBlockState*>& parts) {
-  std::vector<const ContextMemoryState*> contexts;
-  std::vector<at::Tensor> leaky_keys;
-  for (const auto* part : parts) {
-    contexts.push_back(&part->context);
-    leaky_keys.push_back(part->persistent_leaky_key);
-  }
   MosaicBlockState result;
-  result.context = ContextMemoryState::stack(contexts);
-  result.persistent_leaky_key = at::cat(leaky_keys);
+  result.context = stacked(parts, &MosaicBlockState::context);
+  result.persistent_leaky_key = stacked(parts, &MosaicBlockState::persistent_leaky_key);
   return result;
 }
 

@@ -5,7 +5,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/memory/detail/output_projection.h"
-#include "tessera/memory/detail/pending_step.h"
+#include "tessera/memory/rows_of_states.h"
 #include "tessera/ops/causal_read.h"
 #include "tessera/ops/memory_read.h"
 #include "tessera/ops/memory_step.h"
@@ -14,32 +14,24 @@
 namespace tessera {
 
 ContextMemoryState ContextMemoryState::stack(const std::vector<const ContextMemoryState*>& parts) {
-  std::vector<const StoredPairs*> pairs;
-  std::vector<at::Tensor> leaky_keys, keys, raw_values;
-  for (const auto* part : parts) {
+  for (const auto* part : parts)
     TESSERA_CHECK(part->leaky_key.defined(),
                   "ContextMemoryState::stack: a memory that has read nothing");
-    pairs.push_back(&part->pairs);
-    leaky_keys.push_back(part->leaky_key);
-    keys.push_back(part->pending_key);
-    raw_values.push_back(part->pending_raw_value);
-  }
   ContextMemoryState result;
-  result.pairs = StoredPairs::stack(pairs);
-  result.leaky_key = at::cat(leaky_keys);
-  result.pending_key = at::cat(keys);
-  result.pending_raw_value = at::cat(raw_values);
+  result.pairs = stacked(parts, &ContextMemoryState::pairs);
+  result.leaky_key = stacked(parts, &ContextMemoryState::leaky_key);
+  result.pending_key = stacked(parts, &ContextMemoryState::pending_key);
+  result.pending_raw_value = stacked(parts, &ContextMemoryState::pending_raw_value);
   return result;
 }
 
 ContextMemoryState ContextMemoryState::select(const std::vector<int64_t>& rows) const {
   TESSERA_CHECK(leaky_key.defined(), "ContextMemoryState::select: a memory that has read nothing");
-  const at::Tensor index = at::tensor(rows, at::kLong).to(leaky_key.device());
   ContextMemoryState result;
   result.pairs = pairs.select(rows);
-  result.leaky_key = leaky_key.index_select(0, index);
-  result.pending_key = pending_key.index_select(0, index);
-  result.pending_raw_value = pending_raw_value.index_select(0, index);
+  result.leaky_key = chosen_rows(leaky_key, rows);
+  result.pending_key = chosen_rows(pending_key, rows);
+  result.pending_raw_value = chosen_rows(pending_raw_value, rows);
   return result;
 }
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "tessera/base/error.h"
-#include "tessera/memory/detail/pending_step.h"
 #include "tessera/memory/make_linear.h"
+#include "tessera/memory/rows_of_states.h"
 #include "tessera/ops/causal_read.h"
 #include "tessera/ops/memory_read.h"
 #include "tessera/tensor/check.h"
@@ -61,21 +61,6 @@ struct Exchange {
   }
 };
 
-at::Tensor store_and_retrieve(ContextTierState& state, const Exchange& exchange);
-
-at::Tensor by_row(ContextTierState& state, const Exchange& exchange) {
-  std::vector<ContextTierState> rows;
-  std::vector<const ContextTierState*> parts;
-  std::vector<at::Tensor> reads;
-  for (int64_t row = 0; row < exchange.keys.size(0); ++row) {
-    rows.push_back(state.select({row}));
-    reads.push_back(store_and_retrieve(rows.back(), exchange.of_row(row)));
-  }
-  for (const auto& row : rows) parts.push_back(&row);
-  state = ContextTierState::stack(parts);
-  return at::cat(reads);
-}
-
 /// One step, in which a pair becomes readable in some of the rows: in those where as many wait as
 /// may, so that it is the first of the line [B, W + N, H, D].
 at::Tensor step_of_some(ContextTierState& state, const at::Tensor& line_keys,
@@ -101,7 +86,10 @@ at::Tensor store_and_retrieve(ContextTierState& state, const Exchange& exchange)
   const int64_t ready = exchange.ready(state.waiting.front());
   const bool level = std::all_of(state.waiting.begin(), state.waiting.end(),
                                  [&](int64_t waiting) { return exchange.ready(waiting) == ready; });
-  if (!level && queries.size(1) > 1) return by_row(state, exchange);
+  if (!level && queries.size(1) > 1)
+    return row_by_row(state, keys.size(0), [&](ContextTierState& one, int64_t row) {
+      return store_and_retrieve(one, exchange.of_row(row));
+    });
   const at::Tensor line_keys = at::cat({state.waiting_keys, keys}, 1);  // [B, W + N, H, D]
   const at::Tensor line_values = at::cat({state.waiting_values, values}, 1);
   at::Tensor read = at::zeros_like(queries);
@@ -127,20 +115,18 @@ at::Tensor store_and_retrieve(ContextTierState& state, const Exchange& exchange)
 }  // namespace
 
 ContextTierState ContextTierState::stack(const std::vector<const ContextTierState*>& parts) {
-  std::vector<const ContextMemoryState*> memories;
-  std::vector<at::Tensor> keys, values;
   ContextTierState result;
+  result.memory = stacked(parts, &ContextTierState::memory);
   int64_t width = 0;
   for (const auto* part : parts) {
-    memories.push_back(&part->memory);
     result.waiting.insert(result.waiting.end(), part->waiting.begin(), part->waiting.end());
     width = std::max(width, part->waiting_keys.size(1));
   }
+  std::vector<at::Tensor> keys, values;
   for (const auto* part : parts) {
     keys.push_back(widened(part->waiting_keys, width));
     values.push_back(widened(part->waiting_values, width));
   }
-  result.memory = ContextMemoryState::stack(memories);
   result.waiting_keys = at::cat(keys);
   result.waiting_values = at::cat(values);
   return result;
@@ -149,9 +135,8 @@ ContextTierState ContextTierState::stack(const std::vector<const ContextTierStat
 ContextTierState ContextTierState::select(const std::vector<int64_t>& rows) const {
   ContextTierState result;
   result.memory = memory.select(rows);
-  const at::Tensor index = at::tensor(rows, at::kLong).to(waiting_keys.device());
-  result.waiting_keys = waiting_keys.index_select(0, index);
-  result.waiting_values = waiting_values.index_select(0, index);
+  result.waiting_keys = chosen_rows(waiting_keys, rows);
+  result.waiting_values = chosen_rows(waiting_values, rows);
   for (const int64_t row : rows) result.waiting.push_back(waiting.at(row));
   return result;
 }

@@ -8,6 +8,7 @@
 #include "tessera/base/random.h"
 #include "tessera/memory/detail/output_projection.h"
 #include "tessera/memory/make_linear.h"
+#include "tessera/memory/rows_of_states.h"
 #include "tessera/tensor/check.h"
 
 namespace tessera {
@@ -24,14 +25,9 @@ ops::Dropout dropout_of(Tier tier, const MemoryOptions& options, std::optional<u
 }  // namespace
 
 TieredMemoryState TieredMemoryState::stack(const std::vector<const TieredMemoryState*>& parts) {
-  std::vector<const ContextTierState*> short_terms, long_terms;
-  for (const auto* part : parts) {
-    short_terms.push_back(&part->short_term);
-    long_terms.push_back(&part->long_term);
-  }
   TieredMemoryState result;
-  result.short_term = ContextTierState::stack(short_terms);
-  result.long_term = ContextTierState::stack(long_terms);
+  result.short_term = stacked(parts, &TieredMemoryState::short_term);
+  result.long_term = stacked(parts, &TieredMemoryState::long_term);
   return result;
 }
 

@@ -4,6 +4,7 @@
 
 #include "tessera/memory/detail/relational_trace.h"
 #include "tessera/memory/make_linear.h"
+#include "tessera/memory/rows_of_states.h"
 #include "tessera/ops/batched_product.h"
 #include "tessera/tensor/check.h"
 
@@ -143,8 +144,7 @@ at::Tensor RelationalMemoryImpl::blend(const at::Tensor& before,
 }
 
 TwoMemoryState TwoMemoryState::select(const std::vector<int64_t>& rows) const {
-  const at::Tensor index = at::tensor(rows, at::kLong).to(item.device());
-  return {item.index_select(0, index), relational.index_select(0, index)};
+  return {chosen_rows(item, rows), chosen_rows(relational, rows)};
 }
 
 TwoMemoryState TwoMemoryState::detach() const {
@@ -152,12 +152,7 @@ TwoMemoryState TwoMemoryState::detach() const {
 }
 
 TwoMemoryState TwoMemoryState::stack(const std::vector<const TwoMemoryState*>& states) {
-  std::vector<at::Tensor> items, relationals;
-  for (const auto* state : states) {
-    items.push_back(state->item);
-    relationals.push_back(state->relational);
-  }
-  return {at::cat(items), at::cat(relationals)};
+  return {stacked(states, &TwoMemoryState::item), stacked(states, &TwoMemoryState::relational)};
 }
 
 NamedTensors TwoMemoryState::tensors(const std::string& prefix) const {

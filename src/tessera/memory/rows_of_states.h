@@ -1,0 +1,55 @@
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstdint>
+#include <vector>
+
+// States whose rows are sequences: what their select() and stack() are made of.
+
+namespace tessera {
+
+/// The chosen rows of a tensor; one may be chosen twice.
+inline at::Tensor chosen_rows(const at::Tensor& all, const std::vector<int64_t>& rows) {
+  return all.index_select(0, at::tensor(rows, at::kLong).to(all.device()));
+}
+
+/// One tensor of every state, below one another.
+template <typename State>
+at::Tensor stacked(const std::vector<const State*>& states, at::Tensor State::*part) {
+  std::vector<at::Tensor> parts;
+  for (const State* state : states) parts.push_back(state->*part);
+  return at::cat(parts);
+}
+
+/// The same of a part that is a state itself.
+template <typename State, typename Part>
+Part stacked(const std::vector<const State*>& states, Part State::*part) {
+  std::vector<const Part*> parts;
+  for (const State* state : states) parts.push_back(&(state->*part));
+  return Part::stack(parts);
+}
+
+/// Goes on with each of the rows by itself: read(state of the row, row) changes that state. What it
+/// returns, below one another.
+template <typename State, typename Read>
+at::Tensor row_by_row(State& state, int64_t rows, const Read& read) {
+  std::vector<State> states;
+  std::vector<at::Tensor> reads;
+  for (int64_t row = 0; row < rows; ++row) {
+    states.push_back(state.select({row}));
+    reads.push_back(read(states.back(), row));
+  }
+  std::vector<const State*> parts;
+  for (const State& one : states) parts.push_back(&one);
+  state = State::stack(parts);
+  return at::cat(reads);
+}
+
+/// The step [B, H, D] that a state keeps back, where there is one, and then those of a sequence
+/// [B, T, H, D].
+inline at::Tensor after(const at::Tensor& step, const at::Tensor& sequence) {
+  return step.defined() ? at::cat({step.unsqueeze(1), sequence}, 1) : sequence;
+}
+
+}  // namespace tessera
