@@ -2,7 +2,7 @@
 #include <cstdlib>
 
 #include "tessera/base/error.h"
-#include "tessera/data/detail/byte_alphabet.h"
+#include "tessera/data/detail/bpe_model.h"
 #include "tessera/data/tokenizer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

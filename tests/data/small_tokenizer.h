@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tessera/data/detail/byte_alphabet.h"
+#include "tessera/data/detail/bpe_model.h"
 
 namespace tessera::test {
 

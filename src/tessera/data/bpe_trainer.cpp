@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "tessera/base/error.h"
-#include "tessera/data/detail/byte_alphabet.h"
 #include "tessera/data/detail/tokenizer_content.h"
 
 namespace tessera {

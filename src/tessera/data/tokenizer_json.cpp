@@ -7,7 +7,6 @@
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
 #include "tessera/base/utf8.h"
-#include "tessera/data/detail/byte_alphabet.h"
 #include "tessera/data/detail/tokenizer_content.h"
 #include "tessera/data/tokenizer.h"
 

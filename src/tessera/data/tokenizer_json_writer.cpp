@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/utf8.h"
-#include "tessera/data/detail/byte_alphabet.h"
 #include "tessera/data/detail/tokenizer_content.h"
 #include "tessera/data/tokenizer.h"
 

@@ -6,6 +6,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
+#include "tessera/base/utf8.h"
 
 namespace tessera {
 namespace {
@@ -13,11 +14,53 @@ namespace {
 constexpr size_t kLongestKnownWord = 64;      // bytes; longer pre-tokens hardly repeat
 constexpr size_t kMostKnownWords = 1u << 18;  // then the memory is started afresh
 
+constexpr char32_t kFirstStandIn = 0x100;
+constexpr char32_t kCharacters = kFirstStandIn + 68;
+
+constexpr bool stands_for_itself(int byte) {
+  return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
+}
+
+constexpr std::array<char32_t, 256> kToCharacter = [] {
+  std::array<char32_t, 256> table{};
+  char32_t next = kFirstStandIn;
+  for (int byte = 0; byte < 256; ++byte)
+    table[byte] = stands_for_itself(byte) ? static_cast<char32_t>(byte) : next++;
+  return table;
+}();
+
+constexpr std::array<int, kCharacters> kToByte = [] {
+  std::array<int, kCharacters> table{};
+  for (int& byte : table) byte = -1;
+  for (int byte = 0; byte < 256; ++byte) table[kToCharacter[byte]] = byte;
+  return table;
+}();
+
 uint64_t pair_key(int32_t left, int32_t right) {
   return static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32 | static_cast<uint32_t>(right);
 }
 
 }  // namespace
+
+char32_t byte_to_character(uint8_t byte) {
+  return kToCharacter[byte];
+}
+
+std::string bytes_to_alphabet(std::string_view bytes) {
+  std::string written;
+  for (char byte : bytes) utf8::append(written, byte_to_character(static_cast<uint8_t>(byte)));
+  return written;
+}
+
+std::optional<std::string> alphabet_to_bytes(std::string_view written) {
+  std::string bytes;
+  while (!written.empty()) {
+    const char32_t character = utf8::take(written);
+    if (character >= kCharacters || kToByte[character] < 0) return {};
+    bytes += static_cast<char>(kToByte[character]);
+  }
+  return bytes;
+}
 
 BpeModel::BpeModel(const std::vector<std::string>& tokens, const std::array<int32_t, 256>& byte_ids,
                    std::vector<Merge> merges, PreTokenRule rule)
