@@ -200,6 +200,14 @@ class FusedScaledUnitNorm : public torch::autograd::Function<FusedScaledUnitNorm
   }
 };
 
+/// y_0 [B, H, D] of an average over x [B, T, H, D]: zero where none is given.
+at::Tensor start_of(const at::Tensor& x, const at::Tensor& initial, const char* what) {
+  const int64_t B = x.size(0), H = x.size(2), D = x.size(3);
+  if (!initial.defined()) return at::zeros({B, H, D}, x.options());
+  check_like(initial, {B, H, D}, x, what);
+  return initial;
+}
+
 /// y [B, T, H, D] of all heads.
 at::Tensor project(const at::Tensor& x, const LinearMap& map, int64_t H, Precision precision) {
   const at::Tensor y = linear(x, map.weight, map.bias, precision);  // [B, T, C]
@@ -214,10 +222,7 @@ at::Tensor project(const at::Tensor& x, const LinearMap& map, int64_t H, Precisi
 at::Tensor leaky_average(const at::Tensor& x, const at::Tensor& decay, const at::Tensor& initial) {
   check_sequence(x, "leaky_average: x");
   check_like(decay, {x.size(2)}, x, "leaky_average: decay");
-  if (initial.defined())
-    check_like(initial, {x.size(0), x.size(2), x.size(3)}, x, "leaky_average: initial");
-  const at::Tensor start =
-      initial.defined() ? initial : at::zeros({x.size(0), x.size(2), x.size(3)}, x.options());
+  const at::Tensor start = start_of(x, initial, "leaky_average: initial");
   if (loops_run({x, decay})) return FusedLeakyAverage::apply(x, decay, start);
   return composed(x, decay, start);
 }
@@ -225,11 +230,9 @@ at::Tensor leaky_average(const at::Tensor& x, const at::Tensor& decay, const at:
 at::Tensor gated_leaky_average(const at::Tensor& x, const at::Tensor& gain, const at::Tensor& decay,
                                const at::Tensor& initial) {
   check_sequence(x, "gated_leaky_average: x");
-  const int64_t B = x.size(0), T = x.size(1), H = x.size(2), D = x.size(3);
-  check_like(gain, {B, T, H}, x, "gated_leaky_average: gain");
-  check_like(decay, {B, T, H}, x, "gated_leaky_average: decay");
-  if (initial.defined()) check_like(initial, {B, H, D}, x, "gated_leaky_average: initial");
-  const at::Tensor start = initial.defined() ? initial : at::zeros({B, H, D}, x.options());
+  check_like(gain, {x.size(0), x.size(1), x.size(2)}, x, "gated_leaky_average: gain");
+  check_like(decay, {x.size(0), x.size(1), x.size(2)}, x, "gated_leaky_average: decay");
+  const at::Tensor start = start_of(x, initial, "gated_leaky_average: initial");
   if (loops_run({x, gain, decay})) return FusedGatedLeakyAverage::apply(x, gain, decay, start);
   return composed(x, gain, decay, start);
 }

@@ -102,14 +102,6 @@ Chunk compute_chunk(const Problem& problem, const at::Tensor& weights, int64_t f
   return chunk;
 }
 
-/// sum += a b, for a and b that may be rounded.
-void add_product(const at::Tensor& sum, const at::Tensor& a, const at::Tensor& b) {
-  if (a.scalar_type() == sum.scalar_type())
-    sum.addmm_(a, b);
-  else
-    sum.add_(at::matmul(a, b));
-}
-
 class LinearCrossEntropy : public torch::autograd::Function<LinearCrossEntropy> {
  public:
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& hidden,

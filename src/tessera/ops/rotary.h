@@ -8,13 +8,10 @@
 namespace tessera::ops {
 
 /// Rotary positions (Su et al. 2021) in the half-split form of GPT-NeoX: channels j and j + D/2 of
-/// a head form a pair, turned by the angle (first_position + t) * base^(-2j/D), t = 0, 1, … x [B,
-/// T, H, D], D even -> [B, T, H, D]. Differentiable in x. Throws UsageError on a wrong rank or
-/// an odd D.
-at::Tensor rotary(const at::Tensor& x, int64_t first_position = 0, double base = 10000.0);
-
-/// The same where each of the B rows has a first position of its own. Throws UsageError also
-/// where there are not B positions.
+/// a head form a pair, turned by the angle (first_position + t) * base^(-2j/D), t = 0, 1, …, where
+/// each of the B rows has a first position of its own. x [B, T, H, D], D even -> [B, T, H, D].
+/// Differentiable in x. Throws UsageError on a wrong rank, an odd D, and unless there are B
+/// positions.
 at::Tensor rotary(const at::Tensor& x, const std::vector<int64_t>& first_positions,
                   double base = 10000.0);
 

@@ -96,14 +96,6 @@ void multiply(const at::Tensor& a, const at::Tensor& b, at::Tensor product) {
     product.copy_(at::mm(a, b));
 }
 
-/// Adds a b to `sum`, likewise.
-void accumulate(const at::Tensor& a, const at::Tensor& b, at::Tensor sum) {
-  if (a.scalar_type() == sum.scalar_type())
-    sum.addmm_(a, b);
-  else
-    sum.add_(at::mm(a, b));
-}
-
 class BlockedDistil : public torch::autograd::Function<BlockedDistil> {
  public:
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& factors,
@@ -138,7 +130,7 @@ class BlockedDistil : public torch::autograd::Function<BlockedDistil> {
     blocks.for_each([&](int64_t first, int64_t count) {
       const at::Tensor rows = grad.narrow(0, first * Nq, count * Nq);
       const at::Tensor block = blocks.form(first, count);
-      accumulate(rows.t(), operand(block, precision), grad_weight);
+      add_product(grad_weight, rows.t(), operand(block, precision));
       multiply(rows, rounded, block);  // the gradient of S, in the place of S
       const at::Tensor grad_s = block.view({count, Nq * f.size(3), v.size(2)});
       write_batched_product(v.narrow(0, first, count), grad_s.transpose(1, 2),

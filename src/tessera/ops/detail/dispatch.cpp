@@ -135,6 +135,13 @@ at::Tensor rounded_matmul(const at::Tensor& a, const at::Tensor& b, Precision pr
   return at::matmul(operand(a, precision), operand(b, precision)).to(a.scalar_type());
 }
 
+void add_product(const at::Tensor& sum, const at::Tensor& a, const at::Tensor& b) {
+  if (a.scalar_type() == sum.scalar_type())
+    sum.addmm_(a, b);
+  else
+    sum.add_(at::mm(a, b));
+}
+
 bool torch_attention_runs(const at::Tensor& queries) {
   return TORCH_VERSION_MAJOR >= 2 && !queries.device().is_cpu() && queries.numel() > 0;
 }

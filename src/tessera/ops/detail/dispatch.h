@@ -82,6 +82,9 @@ at::Tensor operand(const at::Tensor& x, Precision precision);
 /// a @ b, its operands rounded as `precision` says, in the dtype of `a`: for composed reads.
 at::Tensor rounded_matmul(const at::Tensor& a, const at::Tensor& b, Precision precision);
 
+/// sum += a b, all of them matrices; a and b may be rounded already.
+void add_product(const at::Tensor& sum, const at::Tensor& a, const at::Tensor& b);
+
 /// Whether LibTorch's own attention makes composed reads here: from LibTorch 2 on, on other
 /// devices. It forms no matrix of scores.
 bool torch_attention_runs(const at::Tensor& queries);
