@@ -23,52 +23,18 @@
 #include "tessera/text/training_memory.h"
 
 namespace tessera {
-
-namespace {
-
-constexpr double kShareOfTraining = 0.1;  // of the windows that the training read
-constexpr double kFewestWindows = 8, kMostWindows = 256;
-
-/// Windows with their last target: [rows, window + 1].
-at::Tensor with_last_target(const TokenBatch& windows) {
-  const at::Tensor inputs = at::tensor(windows.inputs, at::kLong).view({windows.rows, -1});
-  const at::Tensor targets = at::tensor(windows.targets, at::kLong).view({windows.rows, -1});
-  return at::cat({inputs, targets.narrow(1, windows.length - 1, 1)}, 1);
-}
-
-}  // namespace
-
-int64_t position_loss_windows(const TrainConfig& config) {
-  const double read = static_cast<double>(config.steps) * static_cast<double>(config.batch) *
-                      static_cast<double>(config.accumulation);
-  return static_cast<int64_t>(std::clamp(kShareOfTraining * read, kFewestWindows, kMostWindows));
-}
-
-PositionLoss measure_position_loss(LanguageModel& model, const Corpus& corpus, int64_t windows,
-                                   int64_t batch, std::FILE* progress) {
-  const TokenBatch drawn =
-      WindowSampler(corpus.validation, 1, model.window(), 0).evaluation_windows(windows);
-  PositionLoss result{.nats = {}, .windows = 0, .planned = drawn.rows};
-  Progress bar(progress, "Loss by position", drawn.rows);
-  bar.update(0);
-  LossByPosition losses;
-  for (const at::Tensor& rows : with_last_target(drawn).split(batch)) {
-    if (InterruptGuard::interrupted()) break;
-    losses.add(model, rows);
-    result.windows += rows.size(0);
-    bar.update(result.windows, fmt::format("{} windows", result.windows));
-  }
-  for (int64_t position = 0; position < losses.positions(); ++position)
-    result.nats.push_back(losses.at(position));
-  return result;
-}
-
 namespace {
 
 using config::Json;
 
-at::Tensor as_tensor(const std::vector<int64_t>& ids, int64_t rows, int64_t length) {
-  return at::tensor(ids, at::kLong).view({rows, length});
+constexpr double kShareOfTraining = 0.1;  // of the windows that the training read
+constexpr double kFewestWindows = 8, kMostWindows = 256;
+
+at::Tensor inputs_of(const TokenBatch& windows) {  // [rows, window]
+  return at::tensor(windows.inputs, at::kLong).view({windows.rows, windows.length});
+}
+at::Tensor targets_of(const TokenBatch& windows) {  // [rows, window]
+  return at::tensor(windows.targets, at::kLong).view({windows.rows, windows.length});
 }
 
 /// Throws DataError where either part of the corpus is shorter than a window and its last target.
@@ -140,6 +106,32 @@ std::string write_sample(LanguageModel& model, const Tokenizer& tokenizer,
 
 }  // namespace
 
+int64_t position_loss_windows(const TrainConfig& config) {
+  const double read = static_cast<double>(config.steps) * static_cast<double>(config.batch) *
+                      static_cast<double>(config.accumulation);
+  return static_cast<int64_t>(std::clamp(kShareOfTraining * read, kFewestWindows, kMostWindows));
+}
+
+PositionLoss measure_position_loss(LanguageModel& model, const Corpus& corpus, int64_t windows,
+                                   int64_t batch, std::FILE* progress) {
+  const TokenBatch drawn =
+      WindowSampler(corpus.validation, 1, model.window(), 0).evaluation_windows(windows);
+  PositionLoss result{.nats = {}, .windows = 0, .planned = drawn.rows};
+  Progress bar(progress, "Loss by position", drawn.rows);
+  bar.update(0);
+  LossByPosition losses;
+  const at::Tensor last_targets = targets_of(drawn).narrow(1, drawn.length - 1, 1);
+  for (const at::Tensor& rows : at::cat({inputs_of(drawn), last_targets}, 1).split(batch)) {
+    if (InterruptGuard::interrupted()) break;
+    losses.add(model, rows);
+    result.windows += rows.size(0);
+    bar.update(result.windows, fmt::format("{} windows", result.windows));
+  }
+  for (int64_t position = 0; position < losses.positions(); ++position)
+    result.nats.push_back(losses.at(position));
+  return result;
+}
+
 TextLearner::TextLearner(const LanguageModelTrainingConfig& config, const Corpus& corpus)
     : Learner(config.train),
       config_(config),
@@ -160,15 +152,13 @@ at::Tensor TextLearner::loss(int64_t step, int64_t micro_batch) {
   const int64_t draw = step * training().accumulation + micro_batch;
   const TokenBatch tokens = sampler_.batch(draw);
   const uint64_t dropout_seed = RandomStream(training().seed, static_cast<uint64_t>(draw))();
-  return model_->loss(as_tensor(tokens.inputs, tokens.rows, tokens.length),
-                      as_tensor(tokens.targets, tokens.rows, tokens.length), dropout_seed);
+  return model_->loss(inputs_of(tokens), targets_of(tokens), dropout_seed);
 }
 
 /// Reads the loss from its device once.
 Metrics TextLearner::evaluate(const OnBatch& on_batch) {
   const int64_t batch = training().batch, windows = validation_.rows;
-  const at::Tensor inputs = as_tensor(validation_.inputs, windows, validation_.length);
-  const at::Tensor targets = as_tensor(validation_.targets, windows, validation_.length);
+  const at::Tensor inputs = inputs_of(validation_), targets = targets_of(validation_);
   at::Tensor sum = at::zeros({}, at::kDouble);
   for (int64_t row = 0; row < windows; row += batch) {
     InterruptGuard::stop_if_interrupted("stopped while measuring the validation loss");

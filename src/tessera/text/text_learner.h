@@ -35,8 +35,6 @@ int64_t position_loss_windows(const TrainConfig& config);
 PositionLoss measure_position_loss(LanguageModel& model, const Corpus& corpus, int64_t windows,
                                    int64_t batch, std::FILE* progress);
 
-class LanguageModel;
-
 /// A language model that learns to predict the next token of a corpus. Validation: the loss in nats
 /// per token and bits per byte. After training it measures the loss by position and writes a
 /// sample, in a small share of the time that the training took.
