@@ -67,7 +67,7 @@ TEST(TrainConfig, ReachesScheduleAndOptimiser) {
     config.bias_correction = corrected;
     const at::Tensor parameter = at::zeros({1}).requires_grad_(true);
     parameter.mutable_grad() = at::ones({1});
-    config.make_optimizer({{"p", parameter}}, decays_by_dimension)->step(1.0);
+    config.make_optimizer({{"p", parameter}})->step(1.0);
     EXPECT_NEAR(parameter.item<double>(), corrected ? -1 : -0.1 / 0.5, 1e-6);
   }
 }

@@ -161,8 +161,7 @@ TEST(HelpTraining, EndsWhereTheTrainingDiverges) {
 TEST(SharedOptimizer, KeepsEachStateOnce) {
   in_processes(3, [](Processes& processes) {
     TinyNetwork network;
-    const auto optimizer =
-        counted_config().make_optimizer(trainable_parameters(network), decays_by_dimension);
+    const auto optimizer = counted_config().make_optimizer(trainable_parameters(network));
     int64_t all = 0;
     for (const auto& [name, tensor] : optimizer->state()) all += tensor.numel();
     optimizer->share(processes);

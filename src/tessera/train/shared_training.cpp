@@ -7,7 +7,6 @@
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/train/checkpoint.h"
-#include "tessera/train/detail/flush_denormals.h"
 #include "tessera/train/detail/gradients.h"
 
 namespace tessera {
@@ -64,8 +63,7 @@ void help_training(Learner& learner, Processes& processes) {
   const InterruptGuard leave_signals_to_the_leader;
   const FlushDenormals flush_denormals;
   learner.module().train();
-  const auto optimizer =
-      config.make_optimizer(trainable_parameters(learner.module()), decays_by_dimension);
+  const auto optimizer = config.make_optimizer(trainable_parameters(learner.module()));
   start_together(learner, *optimizer, processes);
   for (;;) {
     const Order order = exchange(processes, {});
@@ -75,9 +73,7 @@ void help_training(Learner& learner, Processes& processes) {
       continue;
     }
     optimizer->set_steps(order.step);
-    const double loss = compute_gradients(learner, *optimizer, order.step, &processes);
-    if (config.clip_value > 0) optimizer->clip_gradient_values(config.clip_value);
-    const double norm = optimizer->gradient_norm();
+    const auto [loss, norm] = compute_gradient(learner, *optimizer, order.step, &processes);
     // The sums are the same bits in all processes: the leader makes no update either, and ends.
     if (!std::isfinite(loss) || !std::isfinite(norm)) continue;
     optimizer->step(order.learning_rate, clip_scale(norm, config.clip));

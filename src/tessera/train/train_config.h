@@ -147,8 +147,8 @@ struct TrainConfig {
   /// With decay_steps = 0 read as the last step.
   Schedule schedule() const;
   /// decays: for AdamW's weight decay.
-  std::unique_ptr<Optimizer> make_optimizer(const NamedTensors& parameters,
-                                            const AdamW::DecayRule& decays) const;
+  std::unique_ptr<Optimizer> make_optimizer(
+      const NamedTensors& parameters, const AdamW::DecayRule& decays = decays_by_dimension) const;
 };
 
 }  // namespace tessera

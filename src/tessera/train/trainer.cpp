@@ -87,8 +87,7 @@ Trainer::Trainer(Learner& learner, std::filesystem::path run_folder, TrainingObs
       processes_(processes),
       folder_(std::move(run_folder)),
       observer_(observer),
-      optimizer_(config_.make_optimizer(trainable_parameters(placed_module(learner)),
-                                        decays_by_dimension)),
+      optimizer_(config_.make_optimizer(trainable_parameters(placed_module(learner)))),
       checkpoints_(folder_ / "checkpoints", config_.keep_checkpoints) {}
 
 Trainer::~Trainer() = default;
@@ -189,12 +188,10 @@ StepMetrics Trainer::train_step() {
   const double began = seconds_now();
   const double rate = learning_rate();
   if (processes_) exchange(*processes_, {Order::Kind::kUpdate, state_.step, rate});
-  const double loss = compute_gradients(learner_, *optimizer_, state_.step, processes_);
+  const auto [loss, norm] = compute_gradient(learner_, *optimizer_, state_.step, processes_);
   if (!std::isfinite(loss))
     throw Diverged(fmt::format("step {}: the loss is {}; {}", state_.step + 1,
                                std::isnan(loss) ? "not a number (NaN)" : "infinite", advice()));
-  if (config_.clip_value > 0) optimizer_->clip_gradient_values(config_.clip_value);
-  const double norm = optimizer_->gradient_norm();
   if (!std::isfinite(norm))
     throw Diverged(
         fmt::format("step {}: the gradient of '{}' is infinite or not a number (loss {:.4g}); {}",

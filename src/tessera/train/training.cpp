@@ -5,14 +5,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
+#include "tessera/base/progress.h"
 #include "tessera/train/checkpoint.h"
-#include "tessera/train/detail/flush_denormals.h"
-#include "tessera/train/detail/training_display.h"
+#include "tessera/train/detail/gradients.h"
 #include "tessera/train/metrics_log.h"
 #include "tessera/train/processes.h"
 #include "tessera/train/trainer.h"
@@ -21,6 +23,70 @@ namespace tessera {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// Shows a training on a stream: a bar with loss and speed; evaluations, samples and warnings as
+/// lines of their own. A null stream keeps it silent.
+class TrainingDisplay : public TrainingObserver {
+ public:
+  TrainingDisplay(std::FILE* stream, std::string label, const Learner& learner)
+      : stream_(stream), label_(std::move(label)), learner_(learner) {}
+
+  void on_start(int64_t step, int64_t steps) override {
+    step_ = step;
+    stepped_ = Clock::now();
+    progress_ = std::make_unique<Progress>(stream_, label_, steps, step);
+  }
+
+  void on_step(const StepMetrics& metrics) override {
+    step_ = metrics.step;
+    loss_ = fmt::format("loss {:.3f}, {:.0f} {}/s", metrics.loss, metrics.tokens_per_second,
+                        learner_.unit());
+    progress_->update(step_, loss_);
+    stepped_ = Clock::now();
+  }
+
+  void on_batch_evaluated(int64_t batch, int64_t batches) override {
+    if (Clock::now() - stepped_ < std::chrono::seconds(1)) return;
+    progress_->update(step_, fmt::format("evaluating: batch {} of {}", batch, batches));
+  }
+
+  void on_evaluation(int64_t step, const Metrics& metrics) override {
+    std::string text;
+    for (const auto& [name, label, factor, decimals] : learner_.shown())
+      text += fmt::format("{}{} {:.{}f}", text.empty() ? "" : ", ", label,
+                          factor * metrics.at(name), decimals);
+    progress_->update(step_, loss_);
+    progress_->message(fmt::format("{}: step {}: validation: {}", label_, step, text));
+  }
+
+  void on_sample(int64_t step, const std::string& text) override {
+    progress_->message(fmt::format("{}: step {}: sample: {}", label_, step, text));
+  }
+
+  void on_warning(const std::string& message) override { show(message); }
+
+  /// A line of its own.
+  void show(const std::string& message) {
+    if (progress_)
+      progress_->message(label_ + ": " + message);
+    else if (stream_)
+      fmt::print(stream_, "{}: {}\n", label_, message);
+  }
+
+  /// Ends the bar.
+  void finish() { progress_.reset(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  std::FILE* stream_;
+  std::string label_;
+  const Learner& learner_;
+  std::unique_ptr<Progress> progress_;
+  int64_t step_ = 0;
+  std::string loss_;
+  Clock::time_point stepped_;  // when the last step ended
+};
 
 double median(std::vector<double> values) {
   if (values.empty()) return 0;

@@ -76,8 +76,7 @@ Iteration timed_iteration(const Contestant& contestant, const CostSettings& sett
   config.model = contestant.model;
   const auto [kind, fields] = kind_and_fields(config.model_for(task.shape()));
   const auto model = model_kind(kind).make(fields, seed, at::kCPU);
-  const auto optimizer =
-      config.train.make_optimizer(trainable_parameters(*model), decays_by_dimension);
+  const auto optimizer = config.train.make_optimizer(trainable_parameters(*model));
   const auto batch = task::make_batch(task, seed, task::fresh_samples(0, settings.batch));
   const at::Tensor inputs = batch.inputs.transpose(0, 1).contiguous();
   const double seconds = median_seconds(settings.iterations, [&] {
