@@ -9,24 +9,38 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <csignal>
 #include <cstdlib>
+#include <mutex>
 #include <optional>
+#include <thread>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "tessera/base/error.h"
-#include "tessera/train/detail/pulse.h"
 
 namespace tessera {
 namespace {
 
-constexpr std::chrono::seconds kPulseLimit{5};  // for an answer of the store
+constexpr std::chrono::seconds kPulseLimit{5};   // for an answer of the store
+constexpr std::chrono::milliseconds kBeat{500};  // from one of a pulse to the next
+constexpr const char* kLost = "lost";
 constexpr int64_t kBucketElements = int64_t{1} << 20;
 
-std::vector<uint8_t> bytes_of(const std::string& text) {
-  return {text.begin(), text.end()};
+void write(c10d::Store& store, const std::string& key, const std::string& text) {
+  store.set(key, std::vector<uint8_t>(text.begin(), text.end()));
+}
+
+std::string read(c10d::Store& store, const std::string& key) {
+  const auto bytes = store.get(key);
+  return {bytes.begin(), bytes.end()};
+}
+
+std::string key_of(const std::string& what, int64_t rank) {
+  return fmt::format("{} of {}", what, rank);
 }
 
 std::string_view first_line(std::string_view text) {
@@ -56,6 +70,92 @@ void use_sockets(StoreOptions& options) {
 }
 
 }  // namespace
+
+/// Tells the other processes twice a second, through the store where they met, that this one runs,
+/// so that the one that is lost can be named.
+class Pulse {
+ public:
+  /// store: a connection of its own.
+  Pulse(c10::intrusive_ptr<c10d::Store> store, const Rendezvous& rendezvous);
+  ~Pulse();
+  Pulse(const Pulse&) = delete;
+  Pulse& operator=(const Pulse&) = delete;
+
+  /// The ranks of the others whose pulse has stopped, after two seconds of listening; the leader's
+  /// where the store has ended with it. All processes that ask hear of the same ones.
+  std::vector<int64_t> stopped();
+
+ private:
+  void beat();
+  std::vector<std::string> beats();
+
+  c10::intrusive_ptr<c10d::Store> store_;
+  int64_t rank_, count_;
+  bool leader_hosts_;  // the store
+  std::mutex mutex_;
+  std::condition_variable end_;
+  bool ended_ = false;
+  std::thread thread_;  // last: it uses the others
+};
+
+Pulse::Pulse(c10::intrusive_ptr<c10d::Store> store, const Rendezvous& rendezvous)
+    : store_(std::move(store)),
+      rank_(rendezvous.rank),
+      count_(rendezvous.count),
+      leader_hosts_(!rendezvous.hosted) {
+  write(*store_, key_of("pulse", rank_), "0");
+  thread_ = std::thread([this] { beat(); });
+}
+
+Pulse::~Pulse() {
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+  }
+  end_.notify_one();
+  thread_.join();
+}
+
+void Pulse::beat() {
+  std::unique_lock lock(mutex_);
+  for (int64_t number = 1; !end_.wait_for(lock, kBeat, [&] { return ended_; }); ++number) {
+    try {
+      write(*store_, key_of("pulse", rank_), std::to_string(number));
+    } catch (const std::exception&) {  // the store is gone: an exchange will find out
+      return;
+    }
+  }
+}
+
+std::vector<std::string> Pulse::beats() {
+  std::vector<std::string> all;
+  for (int64_t rank = 0; rank < count_; ++rank) all.push_back(read(*store_, key_of("pulse", rank)));
+  return all;
+}
+
+std::vector<int64_t> Pulse::stopped() {
+  std::vector<int64_t> ranks;
+  try {
+    store_->wait({key_of("pulse", rank_)});  // has a time limit, which check() has not
+    if (!store_->check({kLost})) {
+      const auto before = beats();
+      std::this_thread::sleep_for(4 * kBeat);
+      const auto after = beats();
+      std::string lost(static_cast<size_t>(count_), '.');  // 'x' for each that has stopped
+      for (size_t rank = 0; rank < lost.size(); ++rank)
+        if (before[rank] == after[rank]) lost[rank] = 'x';
+      write(*store_, kLost, lost);
+    }
+    const std::string lost = read(*store_, kLost);
+    for (int64_t rank = 0; rank < count_; ++rank)
+      if (lost.at(static_cast<size_t>(rank)) == 'x' && rank != rank_) ranks.push_back(rank);
+    const bool others_read_here = leader_hosts_ && rank_ == 0 && count_ > 2;
+    if (others_read_here) std::this_thread::sleep_for(2 * kBeat);
+  } catch (const std::exception&) {  // the store is gone
+    if (leader_hosts_ && rank_ != 0) ranks = {0};
+  }
+  return ranks;
+}
 
 std::vector<std::vector<at::Tensor>> in_buckets(const std::vector<at::Tensor>& tensors) {
   std::vector<std::vector<at::Tensor>> buckets;
@@ -212,13 +312,11 @@ std::vector<double> Processes::from_leader(std::vector<double> numbers) {
 }
 
 void Processes::require_equal(const std::string& what, const std::string& text) {
-  group_->run(rendezvous_,
-              [&] { group_->store->set(fmt::format("{} of {}", what, rank()), bytes_of(text)); });
+  group_->run(rendezvous_, [&] { write(*group_->store, key_of(what, rank()), text); });
   std::optional<int64_t> different;
   for (int64_t other = 0; other < count() && !different; ++other)
     group_->run(rendezvous_, [&] {
-      if (group_->store->get(fmt::format("{} of {}", what, other)) != bytes_of(text))
-        different = other;
+      if (read(*group_->store, key_of(what, other)) != text) different = other;
     });
   sum({at::zeros({1})});  // all have read: the store may go with the leader
   if (different)

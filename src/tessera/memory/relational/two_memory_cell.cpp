@@ -2,17 +2,22 @@
 
 #include <ATen/ATen.h>
 
-#include "tessera/memory/detail/relational_trace.h"
+#include <algorithm>
+#include <utility>
+
 #include "tessera/memory/make_linear.h"
 #include "tessera/memory/rows_of_states.h"
 #include "tessera/ops/batched_product.h"
 #include "tessera/tensor/check.h"
 
 namespace tessera {
-
 namespace {
 
 constexpr double kAttentionNormEpsilon = 1e-5;
+
+/// Candidates after which R is formed. Each costs as many reads as steps are left until then, of
+/// N N D products each; forming R costs N N D D for each candidate.
+constexpr int64_t kLongestList = 64;
 
 /// f1, f2 or f3: linear, as one map or as three.
 torch::nn::Sequential input_map(int64_t inputs, int64_t hidden, int64_t outputs,
@@ -189,6 +194,83 @@ void TwoMemoryCellImpl::check_state(const TwoMemoryState& state, int64_t B) cons
   const int64_t N = options_.slots, D = options_.width;
   check_shape(state.item, {B, D, D}, "TwoMemoryCell: the state's item memory");
   check_shape(state.relational, {B, N, D, D}, "TwoMemoryCell: the state's relational memory");
+}
+
+/// The relational memory along a sequence: an R that was formed some steps ago, and the factors of
+/// what was written since. The reads of the coming steps, whose slots and patterns are known
+/// beforehand, are linear in R: they follow eq. 12 by themselves, and each candidate is read once
+/// for all of them. An R is formed every few dozen steps only.
+class RelationalTrace {
+ public:
+  /// memory [B or 1, N, D, D]: R before the first step. slots p [T, B, N] and patterns e [T, B, D]:
+  /// the reads of all steps. parameters must outlive the trace.
+  RelationalTrace(const RelationalMemoryImpl& parameters, ops::ReadSide side, at::Tensor memory,
+                  const at::Tensor& slots, const at::Tensor& patterns);
+
+  /// The read of the coming step (Le et al. 2020, eq. 11), [B, D].
+  at::Tensor read();
+  /// Writes S of the coming step (eq. 12), which ends it.
+  void write(const ops::Associations& candidate);
+  /// The memory after the steps so far, formed: [B or 1, N, D, D].
+  const at::Tensor& memory();
+
+ private:
+  const RelationalMemoryImpl& parameters_;
+  ops::ReadSide side_;
+  at::Tensor formed_;                       ///< the R formed last
+  std::vector<ops::Associations> written_;  ///< since then
+  at::Tensor slots_, patterns_;             ///< [B, T, N], [B, T, D]
+  at::Tensor reads_;  ///< of the present R, by the coming step and the next ones: [B, steps, D]
+  int64_t time_ = 0;
+};
+
+RelationalTrace::RelationalTrace(const RelationalMemoryImpl& parameters, ops::ReadSide side,
+                                 at::Tensor memory, const at::Tensor& slots,
+                                 const at::Tensor& patterns)
+    : parameters_(parameters),
+      side_(side),
+      formed_(std::move(memory)),
+      slots_(slots.transpose(0, 1)),
+      patterns_(patterns.transpose(0, 1)) {}
+
+at::Tensor RelationalTrace::read() {
+  if (!reads_.defined() || reads_.size(1) == 0) {
+    const int64_t steps = std::min(kLongestList, slots_.size(1) - time_);
+    reads_ = ops::contract(memory(), slots_.narrow(1, time_, steps),
+                           patterns_.narrow(1, time_, steps), side_);
+  }
+  return reads_.select(1, 0);
+}
+
+void RelationalTrace::write(const ops::Associations& candidate) {
+  if (parameters_.forgets()) written_.clear();
+  if (std::ssize(written_) >= kLongestList) memory();
+  written_.push_back(candidate);
+  ++time_;
+  if (!reads_.defined()) return;
+  const int64_t steps = reads_.size(1) - 1;
+  reads_ = reads_.narrow(1, 1, steps);
+  if (steps > 0)
+    reads_ = parameters_.blend(reads_, ops::contract(candidate, slots_.narrow(1, time_, steps),
+                                                     patterns_.narrow(1, time_, steps), side_));
+}
+
+const at::Tensor& RelationalTrace::memory() {
+  if (written_.empty()) return formed_;
+  const at::Tensor decay = parameters_.decay();
+  at::Tensor weight = parameters_.gain();  // of a candidate in the present memory, [1]
+  std::vector<at::Tensor> factors, values;
+  for (auto written = written_.rbegin(); written != written_.rend(); ++written) {
+    factors.push_back(written->factors);
+    values.push_back(weight * written->values);
+    weight = weight * decay;
+  }
+  const at::Tensor sum = ops::associate(at::cat(factors, 1), at::cat(values, 1));
+  formed_ = parameters_.forgets()
+                ? sum
+                : at::addcmul(sum, formed_, decay.pow(static_cast<double>(written_.size())));
+  written_.clear();
+  return formed_;
 }
 
 TwoMemoryPass::TwoMemoryPass(const TwoMemoryCell& cell, const at::Tensor& x,
