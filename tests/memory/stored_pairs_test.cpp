@@ -138,6 +138,19 @@ TEST(StoredPairs, ACopyIsAFork) {
   EXPECT_EQ(keys_of(fork, 0), (std::vector<float>{1, 2}));
 }
 
+TEST(StoredPairs, TwoFromOneFileAreApart) {
+  const PairOptions options = {.bound = {2, Eviction::kOldest}};
+  StoredPairs pairs(options);
+  for (const double value : {1.0, 2.0}) pairs.store(pair_of(1, value), pair_of(1, value));
+  TensorFile file{"file", {}, {}};
+  for (const auto& [name, tensor] : pairs.tensors("")) file.tensors[name] = tensor.clone();
+  StoredPairs one = StoredPairs::from_tensors(file, "", options, 1, 1);
+  const StoredPairs other = StoredPairs::from_tensors(file, "", options, 1, 1);
+  one.store(pair_of(1, 3), pair_of(1, 3));  // in place of the first
+  EXPECT_EQ(keys_of(one, 0), (std::vector<float>{3, 2}));
+  EXPECT_EQ(keys_of(other, 0), (std::vector<float>{1, 2}));
+}
+
 TEST(StoredPairs, StackAndSelectKeepEachRowsCount) {
   StoredPairs longer, shorter, none;
   for (int t = 0; t < 100; ++t) longer.store(pair_of(1, t), pair_of(1, t));

@@ -35,7 +35,8 @@ std::vector<int64_t> as_vector(const at::Tensor& numbers) {
   return {flat.data_ptr<int64_t>(), flat.data_ptr<int64_t>() + flat.numel()};
 }
 
-/// Pairs [rows, heads, pairs, width] in numbers of this type; pairs of -1 allows any count.
+/// A copy of pairs [rows, heads, pairs, width] in numbers of this type; pairs of -1 allows any
+/// count.
 at::Tensor pairs_from(const TensorFile& file, const std::string& name,
                       const std::vector<int64_t>& sizes, ops::WeightType type) {
   const auto found = file.tensors.find(name);
@@ -43,9 +44,10 @@ at::Tensor pairs_from(const TensorFile& file, const std::string& name,
     throw DataError(file.path, "'{}' keeps pairs in {}, the model that goes on with them in {}",
                     name, config::enum_name(ops::weight_type(found->second)),
                     config::enum_name(type));
-  if (type == ops::WeightType::kFloat32) return file.at(name, sizes, at::kFloat);
-  if (type == ops::WeightType::kBFloat16) return file.at(name, sizes, at::kBFloat16);
-  return file.at(name, {sizes[0], sizes[1], sizes[2], ops::int8_row_bytes(sizes[3])}, at::kChar);
+  if (type == ops::WeightType::kFloat32) return file.at(name, sizes, at::kFloat).clone();
+  if (type == ops::WeightType::kBFloat16) return file.at(name, sizes, at::kBFloat16).clone();
+  return file.at(name, {sizes[0], sizes[1], sizes[2], ops::int8_row_bytes(sizes[3])}, at::kChar)
+      .clone();
 }
 
 }  // namespace
@@ -285,7 +287,7 @@ StoredPairs StoredPairs::from_tensors(const TensorFile& file, const std::string&
   const int64_t capacity = pairs.keys_.size(2);
   pairs.values_ = pairs_from(file, prefix + "values", {rows, heads, capacity, width}, options.type);
   if (pairs.counts_use())
-    pairs.usage_ = file.at(prefix + "usage", {rows, heads, capacity}, at::kFloat);
+    pairs.usage_ = file.at(prefix + "usage", {rows, heads, capacity}, at::kFloat).clone();
   const int64_t most = pairs.bound() > 0 ? std::min(pairs.bound(), capacity) : capacity;
   for (int64_t row = 0; row < rows; ++row)
     if (pairs.counts_[row] < 0 || pairs.counts_[row] > most ||
