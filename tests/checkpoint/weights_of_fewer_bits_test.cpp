@@ -95,7 +95,7 @@ TEST_F(WeightsOfFewerBits, RefusesDamagedFiles) {
               HasSubstr("tensor 'embedding' has type F32, expected I8"));
   for (const double scale : {-1.0, double{NAN}, double{INFINITY}})
     EXPECT_THAT(refusal("embedding.scales", at::full_like(scales, scale)),
-                HasSubstr("numbers that are no scale"));
+                HasSubstr("a number that is not a scale"));
   EXPECT_THAT(refusal("embedding", at::full_like(values, -128)), HasSubstr("-128"));
   write_file(path("good/config.json"), "{\"kind\": \"gpt\", \"format\": 1, \"weights\": \"int7\"}");
   EXPECT_THAT(test::message_of<DataError>([&] { load_to_read(path("good")); }),

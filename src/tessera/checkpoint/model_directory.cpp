@@ -145,9 +145,8 @@ at::Tensor taken(TensorFile& file, const std::string& name) {
   const at::Tensor scales = part(name + kScales);
   if (!scales.isfinite().logical_and(scales.ge(0)).all().item<bool>() ||
       tensor.eq(-128).any().item<bool>())
-    throw DataError(file.path,
-                    "'{}' has whole numbers of -128, or '{}{}' numbers that are no scale", name,
-                    name, kScales);
+    throw DataError(file.path, "tensor '{}' contains -128, or '{}{}' a number that is not a scale",
+                    name, name, kScales);
   return ops::packed({tensor, scales});
 }
 

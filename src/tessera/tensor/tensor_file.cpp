@@ -31,7 +31,7 @@ at::Tensor to_tensor(const safetensors::TensorView& view, const std::string& nam
     if (dtype == DType::kBool) return tensor.view(at::kByte).ne(0);
     return tensor;
   }
-  throw DataError(path, "tensor '{}' has type {}, which holds no tensor here", name,
+  throw DataError(path, "tensor '{}' has type {}, which cannot be read here", name,
                   safetensors::dtype_name(view.dtype));
 }
 
@@ -74,7 +74,7 @@ const at::Tensor& TensorFile::at(const std::string& name, const std::vector<int6
 
 const std::string& TensorFile::metadata_at(const std::string& name) const {
   const auto found = metadata.find(name);
-  if (found == metadata.end()) throw DataError(path, "its metadata lacks '{}'", name);
+  if (found == metadata.end()) throw DataError(path, "its metadata has no entry '{}'", name);
   return found->second;
 }
 

@@ -20,7 +20,9 @@ struct SampleConfig {
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     field("prompt", prompt,
-          "text that the samples continue; the validation text where the tokenizer lacks it");
+          "text that the samples continue; where the tokenizer cannot encode it, the beginning of "
+          "the "
+          "validation text");
     field("tokens", tokens, "length of a sample; 0 writes none", config::at_least(0));
     field("temperature", temperature, "divides the logits; 0 takes the most probable token",
           config::at_least(0));

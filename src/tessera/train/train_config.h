@@ -130,7 +130,7 @@ struct TrainConfig {
     field("sample_every", sample_every, "updates between samples (0: none)", config::at_least(0));
     field("tensorboard", tensorboard,
           "whether metrics.jsonl is also written as TensorBoard's events, in tensorboard/");
-    field("csv", csv, "whether it is also written as metrics.csv");
+    field("csv", csv, "whether metrics.jsonl is also written as metrics.csv");
     field("share_optimizer", share_optimizer,
           "several processes: whether each keeps a share of what the optimiser remembers, to save "
           "memory");

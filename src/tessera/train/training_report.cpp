@@ -116,9 +116,9 @@ void add_training_results(const std::vector<TrainedRuns>& learners,
                           const std::vector<ShownMetric>& shown,
                           const std::vector<TrivialScore>& trivial, StudyResults& results,
                           const std::string& prefix) {
-  results.add_chart(
-      prefix + "learning", curves_chart(learners, shown.front(), trivial, prefix, results),
-      trivial.empty() ? "" : "Dashed: what somebody reaches who does not solve the task.");
+  results.add_chart(prefix + "learning",
+                    curves_chart(learners, shown.front(), trivial, prefix, results),
+                    trivial.empty() ? "" : "Dashed: strategies that do not solve the task.");
   results.add_table(prefix + "scores", scores_table(learners, shown));
   for (const TrainedRuns& learner : learners)
     for (const Trained& run : learner.runs)
