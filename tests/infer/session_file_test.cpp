@@ -88,6 +88,10 @@ TEST(SessionFile, RefusesWhatDoesNotFit) {
     file.metadata[name] = "backwards";
     EXPECT_THAT(refusal_of(file), testing::HasSubstr("backwards")) << name;
   }
+  file = TensorFile::load(path);
+  file.metadata["reading"] = "windowed";
+  file.metadata["bound"] = "5";
+  EXPECT_THAT(refusal_of(file), testing::HasSubstr("a bound of 5 pairs"));
 
   session.add({some_text(4, 2)});
   session.save(path);

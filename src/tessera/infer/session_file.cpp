@@ -64,11 +64,7 @@ void place(TensorFile& file, at::Device device) {
 /// The value of an enum that the metadata name.
 template <config::NamedEnum Enum>
 Enum enum_at(const TensorFile& file, const std::string& name) {
-  try {
-    return config::enum_value<Enum>(file.metadata_at(name), name);
-  } catch (const UsageError& error) {
-    throw DataError(file.path, "{}", error.what());
-  }
+  return config::enum_value<Enum>(file.metadata_at(name), name);
 }
 
 MemoryBound bound_from(const TensorFile& file) {
@@ -110,17 +106,21 @@ StreamingSession StreamingSession::load(LanguageModel& model, const std::filesys
   if (file.metadata.contains("parameters") && file.metadata.at("parameters") != checksum_of(model))
     throw DataError(file.path, "is the session of another {}: its parameters are not these",
                     model.kind());
-  StreamingSession session(model, enum_at<Reading>(file, "reading"), bound_from(file));
-  session.tokens_ = sequences_from(file, model.vocabulary());
-  if (file.tensors.contains("logits"))
-    session.logits_ = file.at(
-        "logits", {static_cast<int64_t>(session.tokens_.size()), model.vocabulary()}, at::kFloat);
-  place(file, model.parameters().front().device());
-  session.state_ = model.state_from(file, model.bounded_state(session.bound_));
-  if (session.state_->rows() != std::ssize(session.tokens_))
-    throw DataError(file.path, "'lengths' are of {} sequences, the state is of {}",
-                    session.tokens_.size(), session.state_->rows());
-  return session;
+  try {
+    StreamingSession session(model, enum_at<Reading>(file, "reading"), bound_from(file));
+    session.tokens_ = sequences_from(file, model.vocabulary());
+    const int64_t rows = std::ssize(session.tokens_);
+    if (file.tensors.contains("logits"))
+      session.logits_ = file.at("logits", {rows, model.vocabulary()}, at::kFloat);
+    place(file, model.parameters().front().device());
+    session.state_ = model.state_from(file, model.bounded_state(session.bound_));
+    if (session.state_->rows() != rows)
+      throw DataError(file.path, "'lengths' are of {} sequences, the state is of {}", rows,
+                      session.state_->rows());
+    return session;
+  } catch (const UsageError& error) {  // what the file says of itself
+    throw DataError(file.path, "{}", error.what());
+  }
 }
 
 }  // namespace tessera
