@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "program/serve/engine.h"
-#include "tessera/data/token_text.h"
 #include "tessera/infer/model_folder.h"
 
 namespace tessera {

@@ -7,7 +7,6 @@
 
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
-#include "tessera/data/token_text.h"
 #include "tessera/model/block_network.h"
 #include "tessera/model/language_model.h"
 #include "tessera/ops/weights.h"

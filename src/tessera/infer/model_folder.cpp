@@ -2,7 +2,6 @@
 
 #include "tessera/base/error.h"
 #include "tessera/checkpoint/model_directory.h"
-#include "tessera/data/token_text.h"
 #include "tessera/infer/slot_readers.h"
 #include "tessera/model/language_model.h"
 #include "tessera/tensor/device.h"

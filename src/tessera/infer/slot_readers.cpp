@@ -11,7 +11,6 @@
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
-#include "tessera/data/token_text.h"
 #include "tessera/model/language_model.h"
 #include "tessera/model/memory_mosaic.h"
 #include "tessera/tensor/tensor_file.h"

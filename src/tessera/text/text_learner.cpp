@@ -14,7 +14,6 @@
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/checkpoint/source_model.h"
 #include "tessera/data/token_stream.h"
-#include "tessera/data/token_text.h"
 #include "tessera/infer/evaluation.h"
 #include "tessera/infer/generate.h"
 #include "tessera/model/language_model.h"
