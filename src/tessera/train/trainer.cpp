@@ -173,13 +173,15 @@ void Trainer::resume() {
     return;
   }
   const TrainingState& saved = checkpoint->state;
-  if (saved.seed != config_.seed || saved.digest != learner_.digest())
-    throw UsageError(
-        "{} was trained with another {} ({}, now {}); give the same configuration, or choose "
-        "another folder",
-        checkpoint->file.path, saved.seed != config_.seed ? "seed" : "configuration",
-        saved.seed != config_.seed ? std::to_string(saved.seed) : saved.digest,
-        saved.seed != config_.seed ? std::to_string(config_.seed) : learner_.digest());
+  const auto require_same = [&](std::string_view what, const auto& then, const auto& now) {
+    if (then != now)
+      throw UsageError(
+          "{} was trained with another {} ({}, now {}); give the same configuration, or choose "
+          "another folder",
+          checkpoint->file.path, what, then, now);
+  };
+  require_same("seed", saved.seed, config_.seed);
+  require_same("configuration", saved.digest, learner_.digest());
   checkpoint->restore(learner_.module(), *optimizer_);
   state_ = saved;
 }
