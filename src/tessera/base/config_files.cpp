@@ -156,7 +156,7 @@ Json read_toml(const std::filesystem::path& path) {
 }
 
 std::string to_toml(const Json& json) {
-  check_argument(json.is_object(), "to_toml: {} is not a table", json.dump());
+  check_argument(json.is_object(), "to_toml: {} is not a table", json.type_name());
   std::string text;
   append_table(json, "", text);
   return text;

@@ -60,7 +60,8 @@ TEST(TaskKinds, RefuseUnknownNames) {
 TEST(TaskKinds, RefuseSizesByTheNameOfTheTask) {
   for (const TaskKind& kind : task_kinds()) {
     int refused = 0;
-    for (const auto& [key, value] : complete_settings(kind.name, config::Json::object()).items()) {
+    const config::Json settings = complete_settings(kind.name, config::Json::object());
+    for (const auto& [key, value] : settings.items()) {
       if (!value.is_number_integer()) continue;
       const std::string message = message_of<UsageError>([&] {
         make_task(kind.name, {{key, -5}});
