@@ -22,9 +22,9 @@ InstructionSet named_instruction_set(std::string_view name);
 /// does not exist.
 InstructionSet instruction_set();
 
-/// Whether loops ask some way ahead for memory that they read once from one end to the other.
-/// Processors of Intel foresee too little of it by themselves. On a Zen 4 asking costs a third of
-/// the speed with weights of 8 bits and a fifth with 16.
+/// Whether loops ask some way ahead for memory that they read once from one end to the other for
+/// one vector alone. Processors of Intel foresee too little of it by themselves. On a Zen 4 asking
+/// costs a third of the speed with weights of 8 bits and a fifth with 16.
 extern const bool kFetchAhead;
 
 /// A loop over `Arguments` in its builds, the least instruction set first. Each is compiled from

@@ -58,11 +58,11 @@ inline void store(float* p, Vector v) {
   *reinterpret_cast<UnalignedVector*>(p) = v;
 }
 
-/// Asks for what lies this far behind p, of memory that is read once from one end to the other,
-/// where the processor does not foresee it by itself. Beyond the end it does no harm.
-inline void fetch_ahead(const void* p) {
+/// Asks for what lies this far behind p, of memory that is read once from one end to the other for
+/// so many vectors at once. Beyond the end it does no harm.
+inline void fetch_ahead(const void* p, int vectors = 1) {
   constexpr int64_t kBytes = 4096;
-  if (kFetchAhead)
+  if (vectors > 1 || kFetchAhead)
     __builtin_prefetch(static_cast<const char*>(p) + kBytes, /*write=*/0, /*locality=*/2);
 }
 

@@ -21,7 +21,7 @@ inline void lane_products(const float* x, const Element* row, int64_t length, Ve
   // Two sums in turn, which do not wait for one another.
   Vector totals[vectors] = {}, others[vectors] = {};
   const auto add = [&](Vector* to, int64_t k, auto load_at) {
-    fetch_ahead(row + k);
+    fetch_ahead(row + k, vectors);
     const Vector elements = load_at(row + k);
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) to[v] += load_at(x + v * length + k) * elements;
