@@ -4,6 +4,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/ops/weights.h"
+#include "tessera/simd/instruction_set.h"
 #include "tests/ops/float_agreement.h"
 
 namespace tessera::ops {
@@ -155,8 +156,11 @@ TEST(CausalReads, PairsOfFewerBitsAnswerAsTheirFloats) {
         CausalReadOptions options;
         options.lag = -N;
         const at::Tensor read = causal_read(queries, by_time(keys), by_time(values), options);
-        EXPECT_TRUE(read.equal(causal_read(queries, by_time(as_floats(keys, D)),
-                                           by_time(as_floats(values, D)), options)))
+        const at::Tensor of_floats = causal_read(queries, by_time(as_floats(keys, D)),
+                                                 by_time(as_floats(values, D)), options);
+        // Without a loop of its own OpenBLAS multiplies, whose order depends on how pairs lie.
+        const bool has_loop = simd::instruction_set() > simd::InstructionSet::kBaseline;
+        EXPECT_LE((read - of_floats).abs().max().item<double>(), has_loop ? 0 : 2e-5)
             << static_cast<int>(type) << " " << N << " " << D;
       }
 }
