@@ -240,7 +240,7 @@ Export::Answer write_texts(const MemoStore& store, const fs::path& folder,
   Export::Answer answer{.file = folder};
   for (size_t i = 0; i < documents.size(); ++i) {
     const auto& document = documents[i];
-    const std::string text = store::whole_text(store.ledger(), store.tokenizer(), document);
+    const std::string text = store::memorized_text(store.ledger(), store.tokenizer(), document);
     write_file(folder / files[i], text);
     if (files[i] != fs::path(document.id).lexically_normal())
       answer.renamed.emplace_back(document.id, files[i]);

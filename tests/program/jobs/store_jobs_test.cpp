@@ -7,6 +7,8 @@
 #include <optional>
 
 #include "program/jobs/file_jobs.h"
+#include "program/jobs/store_files.h"
+#include "tessera/base/file.h"
 #include "tests/store/small_stores.h"
 
 namespace tessera::jobs {
@@ -70,6 +72,15 @@ TEST_F(StoreJobs, AskAnswersEachPromptAsRecallDoes) {
   EXPECT_EQ(data[1]["prompt"], "The lamp w");
   ask.prompts.assign(Ask::kMost + 1, "The raven ");
   EXPECT_THAT(message_of<UsageError>([&] { run(ask); }), HasSubstr("1001 prompts; at most 1000"));
+}
+
+TEST_F(StoreJobs, TextsAreExportedAsTheyWereThoughTheirTokensBeginWithASpace) {
+  const std::string text = "The raven sat above the Door.";
+  const auto path = folder_ / "spacing";
+  MemoStore::create(path, store::small_memory(), store::spacing_tokenizer(text));
+  store::memorize(path, "raven", text);
+  Export{.texts = folder_ / "texts"}.run(path, kSilent);
+  EXPECT_EQ(read_file(folder_ / "texts/raven"), text);
 }
 
 TEST_F(StoreJobs, UpdateIsAJobOnAnOpenWriter) {
