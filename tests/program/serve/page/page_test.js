@@ -132,7 +132,8 @@ describe("Write", () => {
   }));
 
   test("begins with an example", () => onPage("#write", async (page) => {
-    assert.equal(await page.getByLabel("Prompt", { exact: true }).inputValue(), "Once upon a time");
+    // It comes with the list of models, after the page.
+    await page.waitForFunction(() => document.querySelector("#write [name=prompt]").value === "Once upon a time");
   }));
 
   test("says in words what the server refuses", () => onPage("#write", async (page) => {
