@@ -41,6 +41,9 @@ inline Bytes load_half(const uint8_t* p) {
   return reinterpret_cast<Bytes>(_mm512_maskz_loadu_epi32(0xff, p));
 }
 #endif
+inline Integers load_integers(const int32_t* p) {
+  return *reinterpret_cast<const UnalignedIntegers*>(p);
+}
 /// kIntegers numbers of 16 bits.
 inline Integers load_shorts(const int16_t* p) {
 #if TESSERA_VECTOR_BYTES == 64
@@ -70,8 +73,8 @@ inline Words ones(Words words) {
 #endif
 }
 
-/// sums + the products of four bytes each, x from 0 to 127 and y signed: no sum of two products
-/// leaves 16 bits.
+/// sums + the products of four bytes each, x without and y with a sign, where no sum of two
+/// products leaves 16 bits: x below 128, or y from -64 to 64.
 inline Integers add_products(Integers sums, Bytes x, Bytes y) {
   const __m512i a = reinterpret_cast<__m512i>(x), b = reinterpret_cast<__m512i>(y);
 #ifdef __AVX512VNNI__

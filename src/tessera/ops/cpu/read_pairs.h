@@ -12,12 +12,14 @@
 namespace tessera::ops::cpu::TESSERA_ISA {
 
 // Pairs in 8 bits (ops/weights.h). A query becomes whole numbers, too: 14 bits of each number, in
-// two digits that are multiplied with the bytes of a key, exactly. Softmax weights stay floats, and
-// blocks of values become floats in registers.
+// two digits that are multiplied with the bytes of a key, exactly; these lose their sign by adding
+// 128, as the instruction wants it. Softmax weights stay floats, and blocks of values become floats
+// in registers.
 
 constexpr int kBlocksOfVector = TESSERA_VECTOR_BYTES / kWeightBlock;
 constexpr int kVectorsOfBlock = kWeightBlock / kLanes;
-constexpr int32_t kDigit = 128, kMiddle = kDigit * kDigit / 2;
+constexpr int32_t kDigit = 128, kMostUnits = kDigit * (kDigit / 2 - 1) + kDigit / 2 - 1;
+constexpr uint8_t kSignOffset = 128;
 constexpr int64_t kSplitTogether = 512;  // numbers of a query, which share a scale
 
 /// kBlocksOfVector blocks of a row, or the last one and zeros.
@@ -28,6 +30,10 @@ inline Bytes load_blocks(const int8_t* row, int64_t block) {
   if constexpr (last) return load_half(bytes);
 #endif
   return load_bytes(bytes);
+}
+
+inline Bytes load_digits(const int8_t* p) {
+  return load_bytes(reinterpret_cast<const uint8_t*>(p));
 }
 
 /// For each lane of their products the scale of its block.
@@ -41,9 +47,10 @@ inline Vector load_scales(const int8_t* row, int64_t block, int64_t blocks) {
   return reinterpret_cast<Vector>(((WordVector{} + both) << shift) & 0xffff0000);
 }
 
-/// Some numbers of a query: x = scale (128 high + low - kMiddle), digits from 0 to 127.
+/// Some numbers of a query: x = scale (kDigit high + low), digits from -64 to 63.
 struct SplitNumbers {
-  uint8_t high[kSplitTogether], low[kSplitTogether];
+  int8_t high[kSplitTogether], low[kSplitTogether];
+  int32_t offsets[kSplitTogether / 4];  // -kSignOffset times the sum of four whole numbers
   float scale;
 
   /// Of numbers that are not all finite the scale is NaN.
@@ -55,15 +62,21 @@ struct SplitNumbers {
       most = size > most ? size : most;
       not_finite += 0 * x[d];
     }
-    scale = most / (kMiddle - 1) + not_finite;
-    const float per_unit = (kMiddle - 1) / most;
+    scale = most / kMostUnits + not_finite;
+    const float per_unit = kMostUnits / most;
     const int64_t used = not_finite == 0 ? count : 0;
-    for (int64_t d = 0; d < round_up(count, TESSERA_VECTOR_BYTES); ++d) {
+    int32_t whole[kSplitTogether];
+    const int64_t end = round_up(count, TESSERA_VECTOR_BYTES);
+    for (int64_t d = 0; d < end; ++d) {
+      constexpr int32_t kPositive = kDigit * kDigit;  // so that conversion rounds down
       const float units = d < used ? x[d] * per_unit : 0;
-      const auto whole = static_cast<int32_t>(units + (kMiddle + 0.5f));
-      high[d] = static_cast<uint8_t>(whole / kDigit);
-      low[d] = static_cast<uint8_t>(whole % kDigit);
+      whole[d] = static_cast<int32_t>(units + (kPositive + 0.5f)) - kPositive;
+      const int32_t digit = (whole[d] + kPositive + kDigit / 2) / kDigit - kDigit;
+      high[d] = static_cast<int8_t>(digit);
+      low[d] = static_cast<int8_t>(whole[d] - kDigit * digit);
     }
+    for (int64_t d = 0; d < end; d += 4)
+      offsets[d / 4] = -kSignOffset * (whole[d] + whole[d + 1] + whole[d + 2] + whole[d + 3]);
   }
 };
 
@@ -76,16 +89,14 @@ inline void add_blocks(const SplitNumbers* query, int64_t digits, const int8_t* 
   for (int r = 0; r < rows; ++r) {
     const int8_t* row = first_row + r * blocks * (kWeightBlock + 2);
     fetch_ahead(row + block * kWeightBlock);
-    const Bytes bytes = load_blocks<last>(row, block);
+    const Bytes bytes = load_blocks<last>(row, block) ^ kSignOffset;
     const Vector scales = load_scales<last>(row, block, blocks);
-    const Integers minus_middle =
-        add_products(Integers{}, Bytes{} + uint8_t{kMiddle / kDigit}, bytes) * -kDigit;
 #pragma GCC unroll 4
     for (int q = 0; q < queries; ++q) {
-      const Bytes high = load_bytes(query[q].high + digits),
-                  low = load_bytes(query[q].low + digits);
+      const SplitNumbers& x = query[q];
       const Integers whole =
-          add_products(Integers{}, high, bytes) * kDigit + add_products(minus_middle, low, bytes);
+          add_products(Integers{}, bytes, load_digits(x.high + digits)) * kDigit +
+          add_products(load_integers(x.offsets + digits / 4), bytes, load_digits(x.low + digits));
       sums[q][r] += __builtin_convertvector(whole, Vector) * scales;
     }
   }
@@ -140,34 +151,50 @@ inline void score(const float* query, const int8_t* keys, int64_t count, int64_t
   for (int q = 0; q < queries; ++q) most[q] = largest(best[q]);
 }
 
+/// y [queries, D], columns of `blocks` blocks from b on: sum_i weights_qi row i.
+template <int queries, int blocks>
+inline void add_block_columns(const float* weights, const int8_t* rows, int64_t count, int64_t D,
+                              int64_t b, float* y) {
+  constexpr int kGroup = 2;  // sums that do not wait for one another
+  const int64_t pitch = int8_row_bytes(D);
+  Vector sums[queries][kGroup][blocks][kVectorsOfBlock] = {};
+  const auto add = [&](int64_t i, int64_t r) {
+    const int8_t* row = rows + i * pitch;
+    if (b == 0) fetch_ahead(row);
+#pragma GCC unroll 2
+    for (int64_t c = 0; c < blocks; ++c) {
+      const float scale = scale_of(row, b + c, weight_blocks(D));
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectorsOfBlock; ++v) {
+        const Vector part = load(row + (b + c) * kWeightBlock + v * kLanes);
+#pragma GCC unroll 4
+        for (int q = 0; q < queries; ++q)
+          sums[q][r][c][v] += (weights[q * count + i] * scale) * part;
+      }
+    }
+  };
+  int64_t i = 0;
+  for (; i + 2 * kGroup <= count; i += 2 * kGroup)
+#pragma GCC unroll 4
+    for (int64_t r = 0; r < 2 * kGroup; ++r) add(i + r, r % kGroup);
+  for (; i < count; ++i) add(i, 0);
+  for (int q = 0; q < queries; ++q)
+    for (int64_t c = 0; c < blocks; ++c)
+      for (int v = 0; v < kVectorsOfBlock; ++v) {
+        const int64_t d = (b + c) * kWeightBlock + v * kLanes;
+        if (d < D) store_part(y + q * D + d, sums[q][0][c][v] + sums[q][1][c][v], D - d);
+      }
+}
+
 template <int queries>
 inline void weighted_sum(const float* weights, const int8_t* rows, int64_t count, int64_t D,
                          float* y) {
-  constexpr int kGroup = 2;  // sums that do not wait for one another
-  const int64_t pitch = int8_row_bytes(D);
-  for (int64_t b = 0; b < weight_blocks(D); ++b) {
-    Vector sums[queries][kGroup][kVectorsOfBlock] = {};
-    const auto add = [&](int64_t i, int64_t r) {
-      const int8_t* row = rows + i * pitch;
-      if (b == 0) fetch_ahead(row);
-      const float scale = scale_of(row, b, weight_blocks(D));
-      for (int v = 0; v < kVectorsOfBlock; ++v) {
-        const Vector part = load(row + b * kWeightBlock + v * kLanes) * scale;
-#pragma GCC unroll 4
-        for (int q = 0; q < queries; ++q) sums[q][r][v] += weights[q * count + i] * part;
-      }
-    };
-    int64_t i = 0;
-    for (; i + 2 * kGroup <= count; i += 2 * kGroup)
-#pragma GCC unroll 4
-      for (int64_t r = 0; r < 2 * kGroup; ++r) add(i + r, r % kGroup);
-    for (; i < count; ++i) add(i, 0);
-    for (int q = 0; q < queries; ++q)
-      for (int v = 0; v < kVectorsOfBlock; ++v) {
-        const int64_t d = b * kWeightBlock + v * kLanes;
-        if (d < D) store_part(y + q * D + d, sums[q][0][v] + sums[q][1][v], D - d);
-      }
-  }
+  constexpr int kTogether = queries == 1 && kVectorsOfBlock == 2 ? 2 : 1;  // as registers allow
+  const int64_t blocks = weight_blocks(D);
+  int64_t b = 0;
+  for (; b + kTogether <= blocks; b += kTogether)
+    add_block_columns<queries, kTogether>(weights, rows, count, D, b, y);
+  for (; b < blocks; ++b) add_block_columns<queries, 1>(weights, rows, count, D, b, y);
 }
 
 // Slots of floats or bfloat16.

@@ -205,16 +205,24 @@ void context_step(const ContextStep& s) {
   float* reads = shared.of(0);
   const RoundedVectors rounding(s.key.projection.weight.type, s.B, C);
   const Int8Vectors& x = rounding.of(s.x);
-#pragma omp parallel for schedule(static) num_threads(threads)
-  for (int64_t h = 0; h < s.H; ++h) {
-    extract_keys(s, x, h);
-    project_head(product(s.value.projection, s.B, C, s.x, s.value.raw_value), x, h, s.D);
-    const float scale = factor(s.value.scale, s.value.scale.x[h]);
-    for (int64_t b = 0; b < s.B; ++b)
-      with_element(s.stored_type, [&](auto element) {
-        store_and_read<decltype(element)>(s, b, h, scale, memory.of(omp_get_thread_num()),
-                                          reads + (b * s.H + h) * s.D);
-      });
+  // A thread's heads are the same in all three loops. What lies one behind the other in memory is
+  // read so, which the processor foresees.
+#pragma omp parallel num_threads(threads)
+  {
+#pragma omp for schedule(static) nowait
+    for (int64_t h = 0; h < s.H; ++h) extract_keys(s, x, h);
+#pragma omp for schedule(static) nowait
+    for (int64_t h = 0; h < s.H; ++h)
+      project_head(product(s.value.projection, s.B, C, s.x, s.value.raw_value), x, h, s.D);
+#pragma omp for schedule(static) nowait
+    for (int64_t h = 0; h < s.H; ++h) {
+      const float scale = factor(s.value.scale, s.value.scale.x[h]);
+      for (int64_t b = 0; b < s.B; ++b)
+        with_element(s.stored_type, [&](auto element) {
+          store_and_read<decltype(element)>(s, b, h, scale, memory.of(omp_get_thread_num()),
+                                            reads + (b * s.H + h) * s.D);
+        });
+    }
   }
   row_products(product(s.output, s.B, C, reads, s.y));
 }
@@ -227,17 +235,21 @@ void persistent_step(const PersistentStep& s) {
   float* reads = shared.of(0);
   const RoundedVectors rounding(s.key.projection.weight.type, s.B, C);
   const Int8Vectors& x = rounding.of(s.x);
-#pragma omp parallel for schedule(static) num_threads(threads)
-  for (int64_t h = 0; h < s.H; ++h) {
-    extract_keys(s, x, h);
-    const float scale = factor(s.scale, s.scale.x[h]) / static_cast<float>(s.P);
-    const SlotReading reading(s, memory.of(omp_get_thread_num()));
-    for (int64_t b = 0; b < s.B; ++b)
-      for (int64_t d = 0; d < s.D; ++d) reads[b * C + h * s.D + d] = 0;
-    with_element(s.slot_keys.type, [&](auto element) {
-      for (int64_t p = 0; p < s.P; ++p)
-        add_answers<decltype(element)>(s, p, h, scale, reading, reads);
-    });
+#pragma omp parallel num_threads(threads)
+  {
+#pragma omp for schedule(static) nowait
+    for (int64_t h = 0; h < s.H; ++h) extract_keys(s, x, h);
+#pragma omp for schedule(static) nowait
+    for (int64_t h = 0; h < s.H; ++h) {
+      const float scale = factor(s.scale, s.scale.x[h]) / static_cast<float>(s.P);
+      const SlotReading reading(s, memory.of(omp_get_thread_num()));
+      for (int64_t b = 0; b < s.B; ++b)
+        for (int64_t d = 0; d < s.D; ++d) reads[b * C + h * s.D + d] = 0;
+      with_element(s.slot_keys.type, [&](auto element) {
+        for (int64_t p = 0; p < s.P; ++p)
+          add_answers<decltype(element)>(s, p, h, scale, reading, reads);
+      });
+    }
   }
   row_products(product(s.output, s.B, C, reads, s.y));
 }
