@@ -42,6 +42,12 @@ namespace {
 
 using config::Json;
 
+/// A learner with this configuration. What is wrong with a value of it is said with its file.
+template <typename L, typename Config>
+std::unique_ptr<Learner> learner_of(const Config& config, const std::string& where) {
+  return saying_where(where, [&] { return std::make_unique<L>(config); });
+}
+
 /// How a task is learnt that is not a SequenceTask.
 struct LearnerKind {
   std::string_view task;  ///< its name in a table [task]
@@ -51,9 +57,9 @@ struct LearnerKind {
 
 constexpr LearnerKind kLearnerKinds[] = {
     {BabiLearner::kTask,
-     [](const Json& configuration, const std::string& where) -> std::unique_ptr<Learner> {
-       return std::make_unique<BabiLearner>(
-           config_without_name<BabiTrainingConfig>(configuration, where));
+     [](const Json& configuration, const std::string& where) {
+       return learner_of<BabiLearner>(config_without_name<BabiTrainingConfig>(configuration, where),
+                                      where);
      },
      [] {
        return fmt::format(
@@ -62,9 +68,9 @@ constexpr LearnerKind kLearnerKinds[] = {
            BabiLearner::kTask, config::describe_fields<BabiTrainingConfig>());
      }},
     {RegBenchLearner::kTask,
-     [](const Json& configuration, const std::string& where) -> std::unique_ptr<Learner> {
-       return std::make_unique<RegBenchLearner>(
-           RegBenchTrainingConfig::from_json(configuration, where));
+     [](const Json& configuration, const std::string& where) {
+       return learner_of<RegBenchLearner>(RegBenchTrainingConfig::from_json(configuration, where),
+                                          where);
      },
      [] {
        return fmt::format(
@@ -74,9 +80,9 @@ constexpr LearnerKind kLearnerKinds[] = {
            config::describe_fields<RegBenchData>({}, "  "));
      }},
     {PongLearner::kTask,
-     [](const Json& configuration, const std::string& where) -> std::unique_ptr<Learner> {
-       return std::make_unique<PongLearner>(
-           config_without_name<PongTrainingConfig>(configuration, where));
+     [](const Json& configuration, const std::string& where) {
+       return learner_of<PongLearner>(config_without_name<PongTrainingConfig>(configuration, where),
+                                      where);
      },
      [] {
        return fmt::format("\nOn the game of Pong:\n\n[task]\n  name = \"{}\"\n{}",
@@ -127,7 +133,7 @@ std::unique_ptr<Learner> make_learner(const Json& configuration, const std::stri
   if (!name.empty() && std::ranges::find(names, name) == names.end())
     throw UsageError("{}: task.name is '{}'{}; the tasks are: {}", where, name,
                      suggestion(name, names), fmt::join(names, ", "));
-  return std::make_unique<TaskLearner>(TaskTrainingConfig::from_json(configuration, where));
+  return learner_of<TaskLearner>(TaskTrainingConfig::from_json(configuration, where), where);
 }
 
 std::string describe_learners() {

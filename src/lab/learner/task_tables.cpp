@@ -19,6 +19,13 @@ config::Json with_task_name(std::string_view name, const config::Json& configura
   return named;
 }
 
+std::string digest_of(const config::Json& configuration,
+                      std::initializer_list<const char*> tables) {
+  std::string digest;
+  for (const char* table : tables) digest += configuration.at(table).dump() + " ";
+  return digest;
+}
+
 void set_size(config::Json& fields, const char* key, int64_t size) {
   if (fields.contains(key) && fields[key] != size)
     throw UsageError("model.{} is {}, but the task has {}; leave it out", key, fields[key].dump(),

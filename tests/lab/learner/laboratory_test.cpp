@@ -20,6 +20,7 @@ using test::message_of;
 using test::TemporaryFolder;
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 /// Two updates of a tiny model on each kind of task. stories: a folder that holds some.
 std::vector<Json> configurations(const std::filesystem::path& stories) {
@@ -113,6 +114,28 @@ TEST(Learners, RefuseWhatIsNoTask) {
               HasSubstr("did you mean 'train'?"));
   EXPECT_THAT(refusal({{"task", {{"name", "babi"}, {"folder", "x"}}}}), HasSubstr("'task'"));
   EXPECT_THAT(refusal({{"task", {{"name", "regbench"}, {"leters", 3}}}}), HasSubstr("'letters'"));
+}
+
+TEST(Learners, NameTheFileOfAWrongValue) {
+  const TemporaryFolder folder;
+  std::vector<Json> all = configurations(folder / "stories");
+  const auto refusal = [](Json json, const char* table, const Json& change) {
+    json[table].update(change);
+    return message_of<UsageError>([&] { make_learner(json, "c.toml"); });
+  };
+  for (const Json& json : all) {
+    EXPECT_THAT(refusal(json, "train", {{"min_learning_rate", -1}}),
+                StartsWith("c.toml: train.min_learning_rate is -1"));
+    EXPECT_THAT(refusal(json, "train", {{"device", "abacus"}}), StartsWith("c.toml: "));
+  }
+  EXPECT_THAT(refusal(all[0], "task", {{"bits", 0}}), StartsWith("c.toml: copy: bits is 0"));
+  EXPECT_THAT(refusal(all[1], "model", {{"slots", 0}}), StartsWith("c.toml: model.slots is 0"));
+  EXPECT_THAT(refusal(all[2], "data", {{"held_out", 0}}), StartsWith("c.toml: data.held_out is 0"));
+  EXPECT_THAT(refusal(all[3], "train", {{"accumulation", 2}}),
+              StartsWith("c.toml: train.accumulation is 2"));
+  const Json files = {{"task", {{"file", "a"}, {"validation", "a"}, {"test", "a"}}}};
+  EXPECT_THAT(refusal(files, "data", {{"growing_steps", 5}}),
+              StartsWith("c.toml: data.growing_steps is 5, but files have their own samples"));
 }
 
 TEST(Learners, AreDescribedWithTheirKeys) {

@@ -55,7 +55,7 @@ RegBenchTrainingConfig RegBenchTrainingConfig::from_json(const Json& json,
                        {"model", &config.model},
                        {"train", config::fields_of(config.train)}},
                       where);
-  config.check();
+  saying_where(where, [&] { config.check(); });
   return config;
 }
 
@@ -148,10 +148,7 @@ Json RegBenchLearner::completed(const Json& written, const std::string& where) c
 }
 
 std::string RegBenchLearner::digest() const {
-  const Json resolved = config_.to_json();
-  std::string digest;
-  for (const char* table : {"task", "data", "model"}) digest += resolved.at(table).dump() + " ";
-  return digest;
+  return digest_of(config_.to_json(), {"task", "data", "model"});
 }
 
 std::vector<ShownMetric> RegBenchLearner::shown() const {

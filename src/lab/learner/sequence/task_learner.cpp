@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "lab/learner/task_tables.h"
 #include "lab/task/sequence/draws.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
@@ -162,11 +163,7 @@ Json TaskLearner::completed(const Json& written, const std::string& where) const
 }
 
 std::string TaskLearner::digest() const {
-  const Json resolved = configuration();
-  std::string digest;
-  for (const char* table : {"task", "training_task", "model", "data"})
-    digest += resolved.at(table).dump() + " ";
-  return digest;
+  return digest_of(configuration(), {"task", "training_task", "model", "data"});
 }
 
 std::vector<ShownMetric> TaskLearner::shown() const {
