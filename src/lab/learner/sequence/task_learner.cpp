@@ -92,7 +92,7 @@ std::function<std::vector<int64_t>(int64_t draw)> sample_order(const TaskTrainin
 }  // namespace
 
 TaskLearner::TaskLearner(const TaskTrainingConfig& config)
-    : TaskLearner(config, config.make_sets()) {}
+    : TaskLearner(config, config::checked(config).make_sets()) {}
 
 TaskLearner::TaskLearner(const TaskTrainingConfig& config, TaskSets sets)
     : Learner(config.train),

@@ -1,5 +1,10 @@
 #include "lab/learner/sequence/training_config.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
 #include "lab/learner/sequence/file_task.h"
 #include "lab/learner/task_tables.h"
 #include "lab/task/sequence/sequence_task.h"
@@ -35,6 +40,34 @@ struct FileTaskConfig {
   }
 };
 
+/// Throws UsageError unless the task that is trained on after `step` updates is one of this shape.
+void check_training_task(const TaskTrainingConfig& config, int64_t step, const TaskShape& shape) {
+  const Json table = config.training_task_at(step);
+  const std::string grown =
+      step == 0 ? "" : fmt::format("after {} updates [task] is {}", step, table.dump());
+  if (saying_where(grown, [&] { return make_task(table)->shape(); }) != shape)
+    throw UsageError(
+        "training_task is {}: with these keys inputs or outputs have other widths than those of "
+        "[task]",
+        config.training_task.dump());
+}
+
+/// The update after `step` at which the next of the numbers that grow has grown by 1; beyond
+/// data.growing_steps where there is none.
+int64_t next_growth(const TaskTrainingConfig& config, int64_t step) {
+  const int64_t steps = config.data.growing_steps;
+  if (step >= steps) return steps + 1;
+  const Json now = config.training_task_at(step), last = config.complete_task();
+  int64_t next = steps + 1;
+  for (const auto& [key, first] : config.training_task.items()) {
+    const auto begin = first.get<int64_t>();
+    const int64_t gone = std::abs(now.at(key).get<int64_t>() - begin);
+    const int64_t all = std::abs(last.at(key).get<int64_t>() - begin);
+    if (gone < all) next = std::min(next, ((gone + 1) * steps + all - 1) / all);
+  }
+  return next;
+}
+
 }  // namespace
 
 TrainConfig default_task_training() {
@@ -66,30 +99,29 @@ TaskTrainingConfig TaskTrainingConfig::from_json(const Json& json, const std::st
                        {"data", config::fields_of(config.data)},
                        {"train", config::fields_of(config.train)}},
                       where);
-  try {
+  saying_where(where, [&] {
     config.from = take_source_model(config.model);
-    config.train.check();
-    check_range(config.train.sample_every, 0, 0, "train.sample_every");
-    check_range(config.data.training_samples, 0, int64_t{1} << 40, "data.training_samples");
-    check_range(config.data.test_samples, 1, int64_t{1} << 40, "data.test_samples");
-    check_range(config.data.growing_steps, 0, int64_t{1} << 40, "data.growing_steps");
-    if (config.data.training_samples > 0 && config.data.training_samples < config.train.batch)
-      throw UsageError("data.training_samples is {}, expected at least train.batch, {}",
-                       config.data.training_samples, config.train.batch);
-    if (config.task.is_object() && !config.is_named()) return config;  // its samples are elsewhere
-    const TaskShape shape = make_task(config.task)->shape();
-    Json model = config.model_for(shape);
-    if (make_task(config.training_task_at(0))->shape() != shape)
-      throw UsageError(
-          "training_task is {}: with these keys inputs or outputs have other widths "
-          "than those of [task]",
-          config.training_task.dump());
-    const std::string kind = taken_name(model, "kind", "model");
-    model_kind(kind).make(model, std::nullopt, at::kMeta);
-  } catch (const UsageError& error) {
-    throw UsageError("{}{}{}", where, where.empty() ? "" : ": ", error.what());
-  }
+    config.check();
+  });
   return config;
+}
+
+void TaskTrainingConfig::check() const {
+  train.check();
+  check_range(train.sample_every, 0, 0, "train.sample_every");
+  check_range(data.training_samples, 0, int64_t{1} << 40, "data.training_samples");
+  check_range(data.test_samples, 1, int64_t{1} << 40, "data.test_samples");
+  check_range(data.growing_steps, 0, int64_t{1} << 40, "data.growing_steps");
+  if (data.training_samples > 0 && data.training_samples < train.batch)
+    throw UsageError("data.training_samples is {}, expected at least train.batch, {}",
+                     data.training_samples, train.batch);
+  if (task.is_object() && !is_named()) return;  // its samples are elsewhere
+  const TaskShape shape = make_task(task)->shape();
+  Json sized_model = model_for(shape);
+  for (int64_t step = 0; step <= data.growing_steps; step = next_growth(*this, step))
+    check_training_task(*this, step, shape);
+  const std::string kind = taken_name(sized_model, "kind", "model");
+  model_kind(kind).make(sized_model, std::nullopt, at::kMeta);
 }
 
 Json TaskTrainingConfig::to_json() const {

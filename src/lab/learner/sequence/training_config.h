@@ -54,9 +54,12 @@ struct TaskTrainingConfig {
   SampleSets data;
   TrainConfig train = default_task_training();
 
-  /// Throws UsageError on unknown keys, with the nearest known one, on values that no task, network
-  /// or training can have, and on a model whose inputs or outputs are not those of the task.
+  /// Throws UsageError on unknown keys, with the nearest known one, and as check().
   static TaskTrainingConfig from_json(const config::Json& json, const std::string& where);
+  /// Throws UsageError on values that no task, network or training can have, also where the task
+  /// comes to them while it grows, and on a model whose inputs or outputs are not those of the
+  /// task.
+  void check() const;
   config::Json to_json() const;
 
   /// The [task] table of the samples that are trained on after `step` updates: with the values of

@@ -172,7 +172,6 @@ Learnt learn(const StudyContext& context, const StoredBitsSettings& settings,
   config.train.warmup_steps = std::min(config.train.warmup_steps, config.train.steps - 1);
   config.train.seed = context.seed();
   config.data.test_samples = std::min<int64_t>(settings.people, 1280);
-  config = task::TaskTrainingConfig::from_json(config.to_json(), "");
   const Contestant contestant{
       .name = network.name,
       .folder = fmt::format("{}-{}-exposures", folder_name(network.name), exposures)};

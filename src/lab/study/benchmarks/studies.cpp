@@ -32,7 +32,6 @@ BestRate train_at_best_rate(const StudyContext& context, const task::TaskTrainin
     task::TaskTrainingConfig with_rate = config;
     with_rate.train.min_learning_rate *= rate / config.train.learning_rate;
     with_rate.train.learning_rate = rate;
-    with_rate = task::TaskTrainingConfig::from_json(with_rate.to_json(), "");
     const Contestant contestant{.name = name, .folder = fmt::format("{}-rate-{:g}", folder, rate)};
     if (context.progress()) fmt::print(context.progress(), "{}\n", contestant.folder);
     auto training =

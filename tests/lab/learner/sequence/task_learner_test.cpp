@@ -21,6 +21,7 @@ namespace {
 using config::Json;
 using test::message_of;
 using test::TemporaryFolder;
+using testing::AllOf;
 using testing::HasSubstr;
 
 /// Copying one or two vectors of three bits with a tiny two-memory model, within a second.
@@ -63,10 +64,7 @@ TrainedOnTask train(const Json& json, const std::filesystem::path& folder, Start
 }
 
 double last_training_loss(const std::filesystem::path& folder) {
-  double loss = NAN;
-  for (const auto& line : MetricsLog::read(folder / "metrics.jsonl"))
-    if (line.at("kind") == "step") loss = line.at("loss");
-  return loss;
+  return logged_losses(folder).rbegin()->second;
 }
 
 bool equal_parameters(const SequenceModel& a, const TrainedOnTask& trained) {
@@ -344,6 +342,28 @@ TEST(TaskTrainingConfig, RefusesWhatMakesNoTraining) {
               HasSubstr("without a name"));
   EXPECT_THAT(refusal([](Json& json) { json["train"]["sample_every"] = 3; }),
               HasSubstr("train.sample_every"));
+}
+
+// Keys that are compound need a square number of pairs: 4 and 9 are, 5 is not.
+TEST(TaskTrainingConfig, RefusesASizeThatTheTaskWouldGrowThrough) {
+  Json json = small_mqar("gpt");
+  json["task"] = {
+      {"name", "mqar"}, {"length", 64}, {"pairs", 9}, {"vocabulary", 48}, {"compound", true}};
+  json["training_task"] = {{"pairs", 4}};
+  EXPECT_NO_THROW(config_of(json));
+  json["data"]["growing_steps"] = 100;
+  const auto is_refused = AllOf(HasSubstr("after 20 updates [task] is {"),
+                                HasSubstr("mqar: pairs is 5, expected a square number"));
+  EXPECT_THAT(message_of<UsageError>([&] { config_of(json); }), is_refused);
+
+  TaskTrainingConfig of_study;  // which reads no file
+  of_study.task = json["task"];
+  of_study.training_task = json["training_task"];
+  of_study.model = json["model"];
+  of_study.data.growing_steps = 100;
+  EXPECT_THAT(message_of<UsageError>([&] { TaskLearner{of_study}; }), is_refused);
+  of_study.task["compound"] = false;
+  EXPECT_NO_THROW(of_study.check());
 }
 
 // A bit and a class in percent of them; trivial scores are in the unit of the first metric.
