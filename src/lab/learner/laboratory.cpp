@@ -110,11 +110,7 @@ std::string describe_sequence_tasks() {
   text += fmt::format("\n[data]\n{}\n[train], the same keys with other defaults\n{}",
                       config::describe_fields<SampleSets>({}, "  "),
                       config::describe_fields(default_task_training(), "  "));
-  for (const auto& kind : model_kinds())
-    if (kind.reads_vectors)
-      text += fmt::format("\n[model] kind = \"{}\": {}\n{}", kind.name, kind.summary,
-                          kind.describe_fields("  "));
-  return text +
+  return text + describe_models(&ModelKind::reads_vectors) +
          "\nOutputs, and inputs where they are vectors, are the task's. Where a task has tokens,\n"
          "inputs is the width of their embedding. Where answers are tokens, too (mqar),\n"
          "[model] may be one that is trained on texts; its window has to hold a sequence.\n";
@@ -139,6 +135,15 @@ std::unique_ptr<Learner> make_learner(const Json& configuration, const std::stri
 std::string describe_learners() {
   std::string text = describe_sequence_tasks();
   for (const LearnerKind& kind : kLearnerKinds) text += kind.describe();
+  return text;
+}
+
+std::string describe_models(bool ModelKind::*holds) {
+  std::string text;
+  for (const ModelKind& kind : model_kinds())
+    if (kind.*holds)
+      text += fmt::format("\n[model] kind = \"{}\": {}\n{}", kind.name, kind.summary,
+                          kind.describe_fields("  "));
   return text;
 }
 

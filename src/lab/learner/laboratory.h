@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "tessera/model/model_kind.h"
 #include "tessera/train/learner.h"
 
 namespace tessera::task {
@@ -18,5 +19,9 @@ std::unique_ptr<Learner> make_learner(const config::Json& configuration, const s
 
 /// The tables and keys of such configurations, for --help.
 std::string describe_learners();
+
+/// The keys of [model] for every kind of which this holds, for --help: &ModelKind::language_model
+/// or &ModelKind::reads_vectors.
+std::string describe_models(bool ModelKind::*holds);
 
 }  // namespace tessera::task

@@ -165,20 +165,15 @@ void run_train(const TrainArguments& options) {
 
 /// The tables and keys of a configuration.
 std::string help_on_configurations() {
-  std::string text = fmt::format("On a text:\n\n[data]\n{}\n[train]\n{}\n[sample]\n{}",
-                                 config::describe_fields<CorpusConfig>({}, "  "),
-                                 config::describe_fields<TrainConfig>({}, "  "),
-                                 config::describe_fields<SampleConfig>({}, "  "));
-  for (const auto& kind : model_kinds())
-    if (kind.language_model)
-      text += fmt::format("\n[model] kind = \"{}\": {}\n{}", kind.name, kind.summary,
-                          kind.describe_fields("  "));
-  return text +
-         "\nThe vocabulary of a model is its tokenizer's.\n\n[model] from = \"DIR\": go on from "
-         "the "
-         "model in a model directory, with its tokenizer\nand its fields, of which dropout and "
-         "precision may be changed.\n\n" +
-         task::describe_learners();
+  return fmt::format(
+      "On a text:\n\n[data]\n{}\n[train]\n{}\n[sample]\n{}{}\n"
+      "The vocabulary of a model is its tokenizer's.\n\n"
+      "[model] from = \"DIR\": go on from the model in a model directory, with its tokenizer\n"
+      "and its fields, of which dropout and precision may be changed.\n\n{}",
+      config::describe_fields<CorpusConfig>({}, "  "),
+      config::describe_fields<TrainConfig>({}, "  "),
+      config::describe_fields<SampleConfig>({}, "  "),
+      task::describe_models(&ModelKind::language_model), task::describe_learners());
 }
 
 }  // namespace
