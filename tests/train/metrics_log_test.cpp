@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -58,6 +59,25 @@ TEST(MetricsLog, NamesTheLineThatIsNone) {
     write_file(folder / "m", line);
     EXPECT_THROW(MetricsLog(folder / "m", 3), DataError) << line;
   }
+}
+
+TEST(MetricsLog, HasTheLossesOfUpdatesAndWhatEvaluationsFound) {
+  const TemporaryFolder folder;
+  EXPECT_TRUE(logged_losses(folder.path()).empty());
+  MetricsLog log(folder / MetricsLog::kFile, -1);
+  log.write({{"kind", "step"}, {"step", 1}, {"loss", 2.5}});
+  log.write({{"kind", "evaluation"}, {"step", 1}, {"metrics", {{"loss", 3}, {"share", 0.5}}}});
+  log.write({{"kind", "sample"}, {"step", 1}, {"text", "once"}});
+  log.write({{"kind", "step"}, {"step", 2}, {"loss", NAN}});
+  log.write({{"kind", "evaluation"}, {"step", 2}, {"metrics", {{"loss", INFINITY}}}});
+  const auto losses = logged_losses(folder.path());
+  ASSERT_EQ(losses.size(), 2u);
+  EXPECT_EQ(losses.at(1), 2.5);
+  EXPECT_TRUE(std::isnan(losses.at(2)));
+  const auto evaluations = logged_evaluations(folder.path());
+  ASSERT_EQ(evaluations.size(), 2u);
+  EXPECT_EQ(evaluations.at(1), (std::map<std::string, double>{{"loss", 3}, {"share", 0.5}}));
+  EXPECT_TRUE(std::isnan(evaluations.at(2).at("loss")));
 }
 
 /// CRC-32C bit by bit, masked as TFRecords have it.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 #include "tessera/model/memory_mosaic.h"
@@ -19,19 +20,15 @@ namespace {
 void add_loss_curves(const NamedText& training, StudyResults& results, LineChart& chart) {
   Series validation{training.name, {}, SeriesStyle::kLine};
   Series batches{training.name, {}, SeriesStyle::kHollow};
-  double sum = 0;
-  int64_t count = 0;
-  for (const auto& line : MetricsLog::read(training.trained->folder / MetricsLog::kFile)) {
-    const double step = line.at("step").get<double>();
-    if (line.at("kind") == "step") {
-      sum += logged_number(line.at("loss"));
-      ++count;
-    }
-    if (line.at("kind") != "evaluation") continue;
-    validation.points.push_back({step, logged_number(line.at("metrics").at("loss"))});
-    if (count > 0) batches.points.push_back({step, sum / count});
-    sum = 0;
-    count = 0;
+  const std::map<int64_t, double> losses = logged_losses(training.trained->folder);
+  auto batch = losses.begin();
+  for (const auto& [step, metrics] : logged_evaluations(training.trained->folder)) {
+    double sum = 0;
+    int64_t count = 0;
+    for (; batch != losses.end() && batch->first <= step; ++batch, ++count) sum += batch->second;
+    const auto x = static_cast<double>(step);
+    validation.points.push_back({x, metrics.at("loss")});
+    if (count > 0) batches.points.push_back({x, sum / static_cast<double>(count)});
   }
   for (const auto& point : validation.points)
     results.add_point({training.name + ", loss by step", point.x, point.y});

@@ -44,6 +44,11 @@ std::vector<Scalar> scalars_of(const Json& line) {
   return scalars;
 }
 
+/// A number that is not finite is written as null.
+double number_of(const Json& value) {
+  return value.is_null() ? NAN : value.get<double>();
+}
+
 double elapsed_seconds(const Json& line) {
   return line.value("elapsed_seconds", 0.0);
 }
@@ -211,8 +216,21 @@ std::vector<Json> MetricsLog::read(const std::filesystem::path& path) {
   return lines;
 }
 
-double logged_number(const Json& value) {
-  return value.is_null() ? NAN : value.get<double>();
+std::map<int64_t, std::map<std::string, double>> logged_evaluations(
+    const std::filesystem::path& run) {
+  std::map<int64_t, std::map<std::string, double>> evaluations;
+  for (const Json& line : MetricsLog::read(run / MetricsLog::kFile))
+    if (line.at("kind") == "evaluation")
+      for (const auto& [name, value] : line.at("metrics").items())
+        evaluations[line["step"].get<int64_t>()][name] = number_of(value);
+  return evaluations;
+}
+
+std::map<int64_t, double> logged_losses(const std::filesystem::path& run) {
+  std::map<int64_t, double> losses;
+  for (const Json& line : MetricsLog::read(run / MetricsLog::kFile))
+    if (line.at("kind") == "step") losses[line["step"].get<int64_t>()] = number_of(line.at("loss"));
+  return losses;
 }
 
 }  // namespace tessera

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -56,7 +57,11 @@ class MetricsLog {
   std::vector<File> files_;  // the log itself first
 };
 
-/// A number of a line; NaN where it is null, as a number that is not finite is written.
-double logged_number(const config::Json& value);
+/// What the evaluations of a run found, by the number of updates before them: metrics and their
+/// values. This and the next read the log in the run's folder; a number that is not finite is NaN.
+std::map<int64_t, std::map<std::string, double>> logged_evaluations(
+    const std::filesystem::path& run);
+/// The training loss of each update, by its number, from 1.
+std::map<int64_t, double> logged_losses(const std::filesystem::path& run);
 
 }  // namespace tessera

@@ -95,13 +95,6 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-/// The metrics of a logged evaluation.
-Metrics metrics_of(const config::Json& line) {
-  Metrics metrics;
-  for (const auto& [name, value] : line.at("metrics").items()) metrics[name] = logged_number(value);
-  return metrics;
-}
-
 /// NaN: not measured.
 double loss_of(const Metrics& metrics) {
   const auto loss = metrics.find("loss");
@@ -109,17 +102,17 @@ double loss_of(const Metrics& metrics) {
 }
 
 /// Times, speed and the best evaluation.
-void read_log(const fs::path& path, Trained& trained) {
+void read_log(Trained& trained) {
   std::vector<double> speeds;
-  for (const auto& line : MetricsLog::read(path)) {
+  for (const auto& line : MetricsLog::read(trained.folder / MetricsLog::kFile)) {
     trained.seconds = line.value("elapsed_seconds", trained.seconds);
     if (line.contains("tokens_per_second")) speeds.push_back(line["tokens_per_second"]);
-    if (!line.contains("metrics")) continue;
-    Metrics metrics = metrics_of(line);
-    const double best = trained.validation_loss();
-    if (std::isnan(best) || loss_of(metrics) < best) trained.validation = std::move(metrics);
   }
   trained.units_per_second = median(std::move(speeds));
+  for (const auto& [step, metrics] : logged_evaluations(trained.folder)) {
+    const double best = trained.validation_loss();
+    if (std::isnan(best) || loss_of(metrics) < best) trained.validation = metrics;
+  }
 }
 
 /// Gives the module the weights of the lowest validation loss (none: its own) and saves them.
@@ -152,7 +145,7 @@ Trained train(Learner& learner, const RunFolder& run, std::FILE* progress, const
   Trained trained;
   trained.folder = run.path();
   trained.steps = result.step;
-  read_log(run.path() / MetricsLog::kFile, trained);
+  read_log(trained);
   if (result.evaluation_is_missing)
     trained.missing.push_back("the validation loss after the last step");
   try {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "tessera/report/line_chart.h"
@@ -18,10 +17,8 @@ namespace {
 /// The metric of each evaluation of a run, by step.
 std::map<int64_t, double> evaluations(const Trained& run, const ShownMetric& metric) {
   std::map<int64_t, double> values;
-  for (const auto& line : MetricsLog::read(run.folder / MetricsLog::kFile))
-    if (line.at("kind") == "evaluation")
-      values[line.at("step").get<int64_t>()] =
-          metric.factor * logged_number(line.at("metrics").at(metric.name));
+  for (const auto& [step, metrics] : logged_evaluations(run.folder))
+    values[step] = metric.factor * metrics.at(metric.name);
   return values;
 }
 

@@ -13,7 +13,6 @@
 #include "lab/study/memory_mosaics/studies.h"
 #include "tessera/base/statistics.h"
 #include "tessera/model/language_model.h"
-#include "tessera/report/line_chart.h"
 #include "tessera/train/metrics_log.h"
 
 namespace tessera::memory_mosaics_study {
@@ -152,20 +151,17 @@ Result measure_network(const SmallBudgetSettings& settings, const NetworkSetting
 
 void add_budget_curves(const std::vector<Result>& outcomes, const std::string& where,
                        StudyResults& results) {
-  auto chart = std::make_unique<LineChart>("Validation loss: " + where, Axis{.label = "step"},
-                                           Axis{.label = "nats per token"});
+  std::vector<ShownSeries> curves;
   for (size_t i = 0; i < outcomes.size(); ++i) {
-    Series series{budget_networks()[i].name, {}, SeriesStyle::kLine};
-    for (const auto& line : MetricsLog::read(outcomes[i].first_run / MetricsLog::kFile))
-      if (line.at("kind") == "evaluation")
-        series.points.push_back(
-            {line.at("step").get<double>(), logged_number(line.at("metrics").at("loss"))});
-    for (const ChartPoint& point : series.points)
-      results.add_point({budget_networks()[i].name + ", " + where, point.x, point.y});
-    chart->add(std::move(series));
+    const std::string& network = budget_networks()[i].name;
+    curves.push_back({network + ", " + where, network});
+    for (const auto& [step, metrics] : logged_evaluations(outcomes[i].first_run))
+      results.add_point({curves.back().series, static_cast<double>(step), metrics.at("loss")});
   }
-  results.add_chart("curves-" + folder_name(where), std::move(chart),
-                    "Each with its best learning rate.");
+  results.add_chart(
+      "curves-" + folder_name(where),
+      results.panel_of_points("Validation loss: " + where, {"step"}, {"nats per token"}, curves),
+      "Each with its best learning rate.");
 }
 
 std::string deviation_text(const Result& result) {

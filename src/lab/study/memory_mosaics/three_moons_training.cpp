@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
+#include <iterator>
+#include <map>
 
 #include "tessera/train/metrics_log.h"
 
@@ -14,11 +15,12 @@ using namespace task;
 
 /// Mean training loss of the last ten updates of a run.
 double last_loss(const std::filesystem::path& folder) {
-  std::vector<double> losses;
-  for (const auto& line : MetricsLog::read(folder / MetricsLog::kFile))
-    if (line.at("kind") == "step") losses.push_back(logged_number(line.at("loss")));
+  const std::map<int64_t, double> losses = logged_losses(folder);
   const auto count = std::min<std::ptrdiff_t>(10, std::ssize(losses));
-  return std::accumulate(losses.end() - count, losses.end(), 0.0) / static_cast<double>(count);
+  double sum = 0;
+  for (auto loss = std::prev(losses.end(), count); loss != losses.end(); ++loss)
+    sum += loss->second;
+  return sum / static_cast<double>(count);
 }
 
 }  // namespace

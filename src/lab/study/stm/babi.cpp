@@ -174,19 +174,16 @@ void compare_errors(const StudyTraining<BabiLearner>& training, StudyResults& re
 void draw_curve(const Trained& trained, StudyResults& results) {
   Series mean{.name = "mean of all tasks", .points = {}};
   std::map<std::string, Series> tasks;
-  for (const auto& line : MetricsLog::read(trained.folder / MetricsLog::kFile)) {
-    if (line.at("kind") != "evaluation") continue;
-    const auto step = line.at("step").get<double>();
-    for (const auto& [name, value] : line.at("metrics").items()) {
+  for (const auto& [step, metrics] : logged_evaluations(trained.folder))
+    for (const auto& [name, share] : metrics) {
       constexpr std::string_view kTask = "error_of_task_";
-      const double error = 100 * logged_number(value);
-      if (name == "error") mean.points.push_back({step, error});
+      const ChartPoint point{static_cast<double>(step), 100 * share};
+      if (name == "error") mean.points.push_back(point);
       if (!name.starts_with(kTask)) continue;
       Series& series = tasks[name];
       series.name = "task " + name.substr(kTask.size());
-      series.points.push_back({step, error});
+      series.points.push_back(point);
     }
-  }
   for (const ChartPoint& point : mean.points)
     results.add_point({.series = "validation error", .x = point.x, .y = point.y});
   auto chart = std::make_unique<LineChart>("Wrong answers while the model learns", Axis{"updates"},
