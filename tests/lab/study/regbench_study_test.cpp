@@ -16,6 +16,7 @@ namespace {
 
 using config::Json;
 using testing::HasSubstr;
+using testing::Not;
 
 /// Two updates of tiny models on short strings.
 class RegBenchStudy : public test::OneStudy {
@@ -53,6 +54,7 @@ TEST_F(RegBenchStudy, TrainsEveryModelWithEverySizeAndShowsBothScores) {
         EXPECT_TRUE(run_of(std::string(set) + model + "/" + sizes)) << set << model << sizes;
   EXPECT_TRUE(run_of("100-new-languages/lstm/1-layers-16-wide-decay-0.1"));  // it has no heads
   EXPECT_THAT(read_file(folder_ / "levels.csv"), HasSubstr("counts after two symbols"));
+  EXPECT_THAT(read_file(folder_ / "accuracy.svg"), Not(HasSubstr("Memory Mosaic (published)")));
 }
 
 TEST_F(RegBenchStudy, CalledAgainItTrainsNothingAgain) {

@@ -322,32 +322,27 @@ Table level_table(const std::vector<Level>& levels) {
 void add_panel(const std::vector<RegBenchOutcome>& outcomes, const std::vector<Level>& levels,
                StudyResults& results, const std::string& metric, const std::string& title,
                const std::string& label, double PublishedScore::*published) {
-  auto chart = std::make_unique<LineChart>(title, Axis{"training languages", Scale::kLog},
-                                           Axis{label, Scale::kLinear, 0.0, 1.0});
-  double first = INFINITY, last = 0;
   std::vector<std::string> names;
   for (const RegBenchOutcome& outcome : outcomes)
     if (std::find(names.begin(), names.end(), outcome.name) == names.end())
       names.push_back(outcome.name);
+  double first = INFINITY, last = 0;
+  std::vector<ShownSeries> curves;
   for (const std::string& name : names) {
-    Series ours{name, {}, SeriesStyle::kLine}, theirs{name, {}, SeriesStyle::kPublished};
+    curves.push_back({fmt::format("{}, {}", name, label), name});
     for (const RegBenchOutcome& outcome : outcomes) {
       if (outcome.name != name || !outcome.is_on_new_languages()) continue;
       const auto languages = static_cast<double>(outcome.config.data.languages);
       first = std::min(first, languages);
       last = std::max(last, languages);
-      const double value = outcome.training.trained.test.at(metric);
-      const double paper = outcome.published.*published;
-      results.add_point({.series = fmt::format("{}, {}", name, label),
+      results.add_point({.series = curves.back().series,
                          .x = languages,
-                         .y = value,
-                         .published = paper});
-      ours.points.push_back({languages, value});
-      if (!std::isnan(paper)) theirs.points.push_back({languages, paper});
+                         .y = outcome.training.trained.test.at(metric),
+                         .published = outcome.published.*published});
     }
-    chart->add(std::move(ours));
-    if (!theirs.points.empty()) chart->add(std::move(theirs));
   }
+  auto chart = results.panel_of_points(title, {"training languages", Scale::kLog},
+                                       {label, Scale::kLinear, 0.0, 1.0}, curves);
   for (const Level& level : levels) {
     const double value = level.score.at(metric);
     chart->add({level.name, {{first, value}, {last, value}}, SeriesStyle::kReference});
@@ -416,14 +411,15 @@ void run_regbench(StudyContext& context) {
     outcomes.push_back(best_of_search(context, settings, experiment));
 
   StudyResults& results = context.results();
-  const std::vector<Level> levels = levels_of(outcomes);
-  add_panel(outcomes, levels, results, "accuracy", "Next symbols of new languages", "accuracy",
-            &PublishedScore::accuracy);
-  add_panel(outcomes, levels, results, "distance", "Next-symbol distributions of new languages",
-            "TVD", &PublishedScore::distance);
-  results.add_table("new_languages",
-                    score_table(outcomes, true, "On languages not seen in training"));
-  if (!levels.empty()) results.add_table("levels", level_table(levels));
+  if (const std::vector<Level> levels = levels_of(outcomes); !levels.empty()) {
+    add_panel(outcomes, levels, results, "accuracy", "Next symbols of new languages", "accuracy",
+              &PublishedScore::accuracy);
+    add_panel(outcomes, levels, results, "distance", "Next-symbol distributions of new languages",
+              "TVD", &PublishedScore::distance);
+    results.add_table("new_languages",
+                      score_table(outcomes, true, "On languages not seen in training"));
+    results.add_table("levels", level_table(levels));
+  }
   if (settings.trained_languages > 0)
     results.add_table("trained_languages",
                       score_table(outcomes, false, "On new strings of the training languages"));
