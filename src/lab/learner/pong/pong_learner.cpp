@@ -15,12 +15,6 @@ using config::Json;
 
 constexpr uint64_t kEvaluationSeed = 0x65766131;  // added: games that no worker plays
 
-double mean_reward(const std::vector<PlayedGame>& games) {
-  double sum = 0;
-  for (const PlayedGame& game : games) sum += static_cast<double>(game.reward);
-  return sum / static_cast<double>(games.size());
-}
-
 }  // namespace
 
 void PongTrainingConfig::check() const {

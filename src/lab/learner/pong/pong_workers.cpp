@@ -27,6 +27,12 @@ at::Tensor drawn_actions(const at::Tensor& logits) {
 
 }  // namespace
 
+double mean_reward(std::span<const PlayedGame> games) {
+  double sum = 0;
+  for (const PlayedGame& game : games) sum += static_cast<double>(game.reward);
+  return sum / static_cast<double>(games.size());
+}
+
 PongGames::PongGames(const PongEnvironmentConfig& config, int64_t workers, uint64_t seed)
     : config_(config),
       seed_(seed),

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "lab/learner/pong/actor_critic.h"
@@ -13,6 +14,9 @@ struct PlayedGame {
   int64_t reward = 0;  ///< points won less points lost
   int64_t actions = 0;
 };
+
+/// NaN where there are no games.
+double mean_reward(std::span<const PlayedGame> games);
 
 /// The games of several workers that one agent plays side by side. Everything random but the draw
 /// of actions is a function of the seed, a worker's number and a game's number.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <span>
 
 #include "lab/learner/pong/pong_learner.h"
 #include "lab/study/comparison.h"
@@ -80,11 +81,9 @@ struct Agent {
   Trained trained;
   std::vector<PlayedGame> games;  ///< of the training
 
-  /// Mean reward of `count` games from game `first` on.
+  /// Of `count` games from game `first` on.
   double reward(size_t first, size_t count) const {
-    double sum = 0;
-    for (size_t i = first; i < first + count; ++i) sum += static_cast<double>(games[i].reward);
-    return sum / static_cast<double>(count);
+    return mean_reward(std::span(games).subspan(first, count));
   }
 };
 
@@ -145,8 +144,8 @@ void tabulate_agents(StudyContext& context, const std::vector<Agent>& agents, in
   context.results().add_table("agents", std::move(table));
 }
 
-double mean_reward(const PongEnvironmentConfig& config, PongPlayer player, int64_t games,
-                   uint64_t seed) {
+double reward_of_player(const PongEnvironmentConfig& config, PongPlayer player, int64_t games,
+                        uint64_t seed) {
   double sum = 0;
   for (int64_t game = 0; game < games; ++game)
     sum += static_cast<double>(play_game(config, player, run_seed(seed, game)).reward());
@@ -166,7 +165,7 @@ class Players {
       for (const PongPlayer player :
            {PongPlayer::kStill, PongPlayer::kRandom, PongPlayer::kPerfect}) {
         rewards_[skip].push_back(
-            mean_reward(config, player, settings.player_games, context.seed()));
+            reward_of_player(config, player, settings.player_games, context.seed()));
         row.push_back(Cell::fixed(rewards_[skip].back(), 2));
       }
       table.add_row(std::move(row));
