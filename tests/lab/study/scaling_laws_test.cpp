@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
@@ -21,6 +22,12 @@ using config::Json;
 StudyResults run_law(const std::string& id, const Json& settings,
                      const std::filesystem::path& folder, uint64_t seed = 1) {
   return test::run_quick("scaling-laws/" + id, settings, folder, seed);
+}
+
+/// What a study says to these settings.
+std::string refusal(const std::string& id, const Json& settings) {
+  const test::TemporaryFolder folder;
+  return test::message_of<UsageError>([&] { run_law(id, settings, folder.path()); });
 }
 
 /// Every picture says which equation or statement it shows.
@@ -43,10 +50,12 @@ class QuickStudy : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(QuickStudy, RunsAndWritesItsDirectory) {
   const std::string id = GetParam();
-  const bool has_settings = id != "fig2" && id != "fig5";  // these evaluate formulas
+  // These evaluate formulas, or show a single run.
+  static const std::set<std::string> kWithoutRuns = {"fig2",  "fig5",  "fig6",  "fig11",
+                                                     "fig14", "fig16", "table1"};
   const test::TemporaryFolder folder;
   const StudyResults results =
-      run_law(id, has_settings ? Json{{"runs", 2}} : Json::object(), folder.path());
+      run_law(id, kWithoutRuns.contains(id) ? Json::object() : Json{{"runs", 2}}, folder.path());
   EXPECT_FALSE(results.points().empty());
   for (const ResultPoint& point : results.points())  // a band comes with its standard error
     EXPECT_EQ(std::isnan(point.spread), std::isnan(point.standard_error)) << point.series;
@@ -80,7 +89,7 @@ TEST(ScalingLawStudies, ExponentsAreThoseOfProposition2) {
 
 TEST(ScalingLawStudies, Theorem2KeepsEachDimensionAsItGoes) {
   const test::TemporaryFolder folder;
-  run_law("theorem2", {{"runs", 1}, {"rhos", {0.5}}, {"inputs", 10000}}, folder.path());
+  run_law("theorem2", {{"rhos", {0.5}}, {"inputs", 10000}}, folder.path());
   const std::string parts = read_file(folder / "parts.jsonl");
   for (const char* d : {"10", "32", "100", "316", "1000", "3162", "10000"})
     EXPECT_THAT(parts, testing::HasSubstr(fmt::format("\"α = 2, d = {}\"", d)));
@@ -102,11 +111,30 @@ TEST(ScalingLawStudies, PanelsStandInOnePictureAsInThePaper) {
 }
 
 TEST(ScalingLawStudies, RefuseLawsWithoutExponents) {
-  const test::TemporaryFolder folder;
-  EXPECT_THROW(run_law("theorem2", {{"runs", 1}, {"alphas", {1}}}, folder.path()), UsageError);
-  EXPECT_THROW(
-      run_law("proposition3", {{"runs", 1}, {"alphas", {2}}, {"rhos", {-1}}}, folder.path()),
-      UsageError);
+  EXPECT_THAT(refusal("theorem2", {{"alphas", {1}}}), testing::HasSubstr("alphas has 1;"));
+  EXPECT_THAT(refusal("proposition3", {{"alphas", {2}}, {"rhos", {-1}}}),
+              testing::HasSubstr("rhos[0] is -1"));
+}
+
+TEST(ScalingLawStudies, HaveTheSettingsThatTheyUse) {
+  const std::map<std::string, std::vector<std::string>> all = {
+      {"fig1", {"runs", "inputs", "outputs", "alpha"}},
+      {"fig6", {"inputs", "outputs", "alpha"}},
+      {"fig9", {"runs", "inputs", "alpha"}},
+      {"adaptive-step", {"runs", "outputs", "alpha"}},
+      {"planner", {"runs", "inputs"}},
+      {"theorem2", {"inputs", "outputs", "alphas", "rhos"}}};
+  for (const auto& [id, names] : all) {
+    std::istringstream lines(describe_settings(find_study(all_studies(), "scaling-laws/" + id)));
+    std::vector<std::string> listed;
+    for (std::string line; std::getline(lines, line);)
+      listed.push_back(line.substr(2, line.find(" = ") - 2));
+    EXPECT_EQ(listed, names) << id;
+  }
+  EXPECT_THAT(refusal("planner", {{"alpha", 2}}),
+              testing::HasSubstr("unknown key 'alpha'; there are runs, inputs"));
+  EXPECT_THAT(refusal("adaptive-step", {{"inputs", 30}}),
+              testing::HasSubstr("unknown key 'inputs'"));
 }
 
 TEST(ScalingLawStudies, SameSeedSameNumbers) {

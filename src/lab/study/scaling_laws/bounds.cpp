@@ -146,7 +146,8 @@ std::vector<double> normalised(const std::function<double(double)>& shape, int64
 }
 
 void run_other_laws(StudyContext& context) {
-  const Settings settings = settings_of(context, {.runs = 20, .inputs = 1'000'000});
+  const Settings settings = settings_of(
+      context, {.runs = 20, .inputs = 1'000'000, .unused = {"outputs"}});  // it is about inputs
   const double alpha = settings.alpha;
   if (!(alpha > 1)) throw UsageError("alpha is {:g}; (26) needs more than 1 here", alpha);
   constexpr double kDecay = 0.1;

@@ -230,7 +230,7 @@ std::unique_ptr<LineChart> plane_chart(const AssociationTask& task,
 }
 
 void run_learned_embeddings(StudyContext& context) {
-  const Settings settings = settings_of(context, {.runs = 10});
+  const Settings settings = settings_of(context, {.runs = 10, .unused = {"outputs"}});
   StudyResults& results = context.results();
   Progress progress(context.progress(), "Figure 9", 2 + 5);
   int64_t done = 0;
@@ -355,7 +355,7 @@ void run_rescaled_gradients(StudyContext& context) {
 }
 
 void run_rescaled_gradient_snapshots(StudyContext& context) {
-  const Settings settings = settings_of(context, {.runs = 1, .inputs = 10});
+  const Settings settings = settings_of(context, {.inputs = 10, .unused = {"runs"}});
   const AssociationTask task = task_of(settings);
   const WeightedBatch population = population_batch(task);
   for (size_t k = 0; k < 3; ++k) {

@@ -260,7 +260,7 @@ void run_schemes_with_more_inputs(StudyContext& context) {
 }
 
 void run_stored_heatmaps(StudyContext& context) {
-  const Settings settings = settings_of(context, {.runs = 1, .inputs = 10, .alpha = 1});
+  const Settings settings = settings_of(context, {.inputs = 10, .alpha = 1, .unused = {"runs"}});
   const AssociationTask task = task_of(settings);
   const auto counts = nested_counts(task, {1000}, run_seed(context, 0)).front();
   auto panels = std::make_unique<Panels>("What the schemes answer with");
@@ -304,7 +304,7 @@ Series rate_through(const std::string& x_name, const std::vector<double>& x, dou
 }
 
 void run_error_rates(StudyContext& context) {
-  const Settings settings = settings_of(context, {.runs = 100, .inputs = 1000000});
+  const Settings settings = settings_of(context, {.inputs = 1'000'000, .unused = {"runs"}});
   const auto outputs = static_cast<int32_t>(settings.outputs);
   const std::vector<int64_t> dimensions = {100, 300, 1000, 3000, 10000};
   const RankedLaw law = RankedLaw::zipf(settings.inputs, settings.alpha);

@@ -25,7 +25,7 @@ std::unique_ptr<HeatMap> update_map(const AssociationTask& task, const ScoreDesc
 /// and the error all along.
 void show_updates(StudyContext& context, const std::vector<double>& step_sizes,
                   int64_t pictures_each) {
-  const Settings settings = settings_of(context, {.runs = 1, .inputs = 10, .alpha = 1.5});
+  const Settings settings = settings_of(context, {.inputs = 10, .alpha = 1.5, .unused = {"runs"}});
   const AssociationTask task = task_of(settings);
   constexpr int64_t kDimension = 5, kSteps = 1000;
   StudyResults& results = context.results();
@@ -189,7 +189,7 @@ std::vector<Spread> errors_by_step_size(StudyContext& context, const Settings& s
 }
 
 void run_adaptive_step(StudyContext& context) {
-  const Settings settings = settings_of(context, {.runs = 40, .inputs = 300, .alpha = 1.5});
+  const Settings settings = settings_of(context, {.runs = 40, .alpha = 1.5, .unused = {"inputs"}});
   const AdaptiveCase cases[] = {{30, 5, 1000, {.202, .166, .146, .152, .155, .166}},
                                 {300, 30, 10000, {.091, .068, .063, .066, .072, .068}},
                                 {300, 100, 10000, {.028, .024, .038, .023, .022, .022}}};

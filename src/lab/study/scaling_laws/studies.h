@@ -1,10 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lab/study/study.h"
@@ -19,15 +21,26 @@ namespace tessera::scaling_laws {
 
 constexpr Paper kPaper = {"scaling-laws", "Cabannes, Dohmatob, Bietti 2024"};
 
+/// Visits the fields that are not among these.
+template <typename Visitor>
+auto all_but(const std::vector<std::string_view>& unused, Visitor& field) {
+  return [&](std::string_view name, auto& member, std::string_view help,
+             const config::Demand& demand = {}) {
+    if (std::ranges::find(unused, name) == unused.end()) field(name, member, help, demand);
+  };
+}
+
 /// What most of these studies can change.
 struct Settings {
   int64_t runs = 100;
   int64_t inputs = 100;
   int64_t outputs = 5;
   double alpha = 2;
+  std::vector<std::string_view> unused = {};  ///< those of them that a study does not have
 
   template <typename Visitor>
-  void visit_fields(Visitor&& field) {
+  void visit_fields(Visitor&& visitor) {
+    const auto field = all_but(unused, visitor);
     field("runs", runs, "independent draws of embeddings and samples", config::at_least(1));
     field("inputs", inputs, "N", config::at_least(1));
     field("outputs", outputs, "M", config::between(1, INT32_MAX));
