@@ -109,24 +109,20 @@ void add_map(const std::string& network, const at::Tensor& weights, int64_t leng
   constexpr int64_t kGroups = 64;
   const int64_t H = weights.size(0), N = weights.size(1);
   const int64_t width = std::max<int64_t>(1, N / kGroups);
-  auto chart = std::make_unique<LineChart>(
-      fmt::format("{}: what token {} reads", network, length), Axis{.label = "position"},
-      Axis{.label = "weight, times the number of positions", .scale = Scale::kLog});
+  std::vector<ShownSeries> heads;
   for (int64_t head = 0; head < H; ++head) {
-    Series series{fmt::format("head {}", head + 1), {}, SeriesStyle::kLine};
-    for (int64_t end = N; end >= width; end -= width)  // whole groups, from the end
-      series.points.push_back(
-          {0.5 * (2 * end - width + 1),
-           N * weights[head].narrow(0, end - width, width).mean().item<double>()});
-    std::reverse(series.points.begin(), series.points.end());
-    for (const ChartPoint& point : series.points)
-      results.add_point(
-          {fmt::format("{}, {} tokens, head {}", network, length, head + 1), point.x, point.y});
-    chart->add(std::move(series));
+    const std::string shown = fmt::format("head {}", head + 1);
+    heads.push_back({fmt::format("{}, {} tokens, {}", network, length, shown), shown});
+    for (int64_t begin = N % width; begin < N; begin += width)  // whole groups, up to the end
+      results.add_point({heads.back().series, 0.5 * (2 * begin + width + 1),
+                         N * weights[head].narrow(0, begin, width).mean().item<double>()});
   }
-  results.add_chart(name, std::move(chart),
-                    "What the last token of a window reads in the first block, a mean over many "
-                    "windows. At 1 every position is read alike.");
+  results.add_chart(
+      name,
+      results.panel_of_points(fmt::format("{}: what token {} reads", network, length), {"position"},
+                              {"weight, times the number of positions", Scale::kLog}, heads),
+      "What the last token of a window reads in the first block, a mean over many "
+      "windows. At 1 every position is read alike.");
 }
 
 double recent_share(const at::Tensor& weights, int64_t head) {

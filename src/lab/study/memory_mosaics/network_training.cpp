@@ -102,6 +102,11 @@ double validation_loss(const TrainedNetwork& network) {
   return network.first().trained.validation_loss();
 }
 
+void add_text_difference(const Corpus& corpus, StudyResults& results) {
+  results.add_difference(fmt::format(
+      "Text: {}, not BabiStories, which a large language model has written.", corpus.description));
+}
+
 void add_size_difference(const NetworkSettings& settings, int64_t paper_layers,
                          StudyResults& results) {
   results.add_difference(fmt::format(

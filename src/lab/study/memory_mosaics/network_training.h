@@ -63,6 +63,9 @@ std::vector<TrainedNetwork> train_networks(const NetworkSettings& settings,
                                            const Corpus& corpus, const StudyContext& context);
 double validation_loss(const TrainedNetwork& network);
 
+/// Says that the text is not the paper's.
+void add_text_difference(const Corpus& corpus, StudyResults& results);
+
 /// Says how networks and training differ from the paper's, which had so many blocks there.
 void add_size_difference(const NetworkSettings& settings, int64_t paper_layers,
                          StudyResults& results);

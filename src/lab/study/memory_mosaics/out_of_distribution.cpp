@@ -8,7 +8,6 @@
 #include "lab/study/memory_mosaics/network_training.h"
 #include "lab/study/memory_mosaics/studies.h"
 #include "tessera/base/interrupt.h"
-#include "tessera/report/line_chart.h"
 
 namespace tessera::memory_mosaics_study {
 namespace {
@@ -75,19 +74,17 @@ using ReadText = std::pair<std::string, PositionLoss>;
 void add_position_curves(const std::vector<ReadText>& readers, int64_t window,
                          const std::string& title, const std::string& name,
                          const std::string& caption, StudyResults& results) {
-  auto chart = std::make_unique<LineChart>(
-      title, Axis{.label = "position in the window", .scale = Scale::kLog},
-      Axis{.label = "nats per token"});
+  std::vector<ShownSeries> curves;
   for (const auto& [reader, losses] : readers) {
-    Series series{reader, {}, SeriesStyle::kLine};
-    for (const auto& [first, last] : position_groups(window)) {
-      const double middle = 0.5 * (first + last), loss = mean_between(losses, first, last);
-      series.points.push_back({middle, loss});
-      results.add_point({reader + ", " + title, middle, loss});
-    }
-    chart->add(std::move(series));
+    curves.push_back({reader + ", " + title, reader});
+    for (const auto& [first, last] : position_groups(window))
+      results.add_point(
+          {curves.back().series, 0.5 * (first + last), mean_between(losses, first, last)});
   }
-  results.add_chart(name, std::move(chart), caption);
+  results.add_chart(name,
+                    results.panel_of_points(title, {"position in the window", Scale::kLog},
+                                            {"nats per token"}, curves),
+                    caption);
 }
 
 /// What the paper says of its figure: how much more a reader learns from the window after its first

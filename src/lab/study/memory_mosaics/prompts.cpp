@@ -50,14 +50,8 @@ struct PromptSettings : NetworkSettings {
 /// Small batches and no dropout: with few tokens to learn from, more updates count more than
 /// smoother ones.
 PromptSettings prompt_settings() {
-  PromptSettings settings;
-  settings.data.stories = 40000;
-  settings.data.vocabulary = 2048;
+  PromptSettings settings = {story_settings()};
   settings.sample = {.prompt = "Once upon a time", .tokens = 150};
-  settings.layers = 4;
-  settings.heads = 4;
-  settings.channels = 128;
-  settings.window = 256;
   settings.dropout = 0;
   settings.train = {.steps = 8000,
                     .batch = 4,
@@ -187,9 +181,7 @@ Readers make_readers(const PromptSettings& settings, const StudyContext& context
 void add_training(const Readers& readers, const PromptSettings& settings, StudyResults& results) {
   if (!readers.corpus) return;
   add_network_results(readers.trained, *readers.corpus, results);
-  results.add_difference(
-      fmt::format("Text: {}, not BabiStories, which a large language model has written.",
-                  readers.corpus->description));
+  add_text_difference(*readers.corpus, results);
   add_size_difference(settings, 18, results);
   if (settings.dropout != NetworkSettings().dropout)
     results.add_difference(

@@ -121,16 +121,14 @@ Cell mean_error(const std::vector<ContextError>& errors, double first, double en
 }
 
 std::vector<ContextError> context_errors(StudyContext& context, const ThreeMoonsSettings& settings,
-                                         const MoonNetwork& network, const std::string& name,
+                                         const MoonNetwork& network, const std::string& series,
                                          const Sequences& sequences) {
-  Progress progress(context.progress(), fmt::format("{}, {} periods", name, sequences.name),
-                    settings.task.steps - settings.free_steps);
+  Progress progress(context.progress(), series, settings.task.steps - settings.free_steps);
   const auto errors = free_running_errors(network.mosaic(), sequences.observations,
                                           {.steps = settings.free_steps, .stride = settings.stride},
                                           [&](int64_t done) { progress.update(done); });
   for (const ContextError& one : errors)
-    context.results().add_point({fmt::format("{}, {} periods", name, sequences.name),
-                                 static_cast<double>(one.context), one.error});
+    context.results().add_point({series, static_cast<double>(one.context), one.error});
   return errors;
 }
 
@@ -143,14 +141,12 @@ void compare_networks(StudyContext& context, const ThreeMoonsSettings& settings,
   marks.push_back(settings.task.rate * common_period(sequences.periods));
   const double level = repeating_error(sequences.observations, settings.free_steps);
   double most = level;
-  std::vector<Series> curves;
+  std::vector<ShownSeries> curves;
   for (const auto& [name, network] : {std::pair("1 head", &one_head), {"3 heads", &three_heads}}) {
-    const auto errors = context_errors(context, settings, *network, name, sequences);
-    Series& curve = curves.emplace_back(Series{name, {}});
-    for (const ContextError& one : errors) {
-      curve.points.push_back({static_cast<double>(one.context), one.error});
-      most = std::max(most, one.error);
-    }
+    curves.push_back({fmt::format("{}, {} periods", name, sequences.name), name});
+    const auto errors =
+        context_errors(context, settings, *network, curves.back().series, sequences);
+    for (const ContextError& one : errors) most = std::max(most, one.error);
     stretches.add_row({sequences.name, name, mean_error(errors, 0, marks[0]),
                        mean_error(errors, marks[0], marks[1]),
                        mean_error(errors, marks[1], marks[2]),
@@ -164,13 +160,12 @@ void compare_networks(StudyContext& context, const ThreeMoonsSettings& settings,
            .published = marks.back(),
            .ours = static_cast<double>(steepest_fall(errors))});
   }
-  auto chart = std::make_unique<LineChart>(
-      fmt::format("Prediction error, {} periods", sequences.name),
-      Axis{"observations in the memories"},
-      Axis{.label = fmt::format("mean |error| over the next {} steps", settings.free_steps),
-           .low = 0,
-           .high = 1.2 * most});  // room for the names of the periods
-  for (Series& curve : curves) chart->add(std::move(curve));
+  auto chart = context.results().panel_of_points(
+      fmt::format("Prediction error, {} periods", sequences.name), {"observations in the memories"},
+      {.label = fmt::format("mean |error| over the next {} steps", settings.free_steps),
+       .low = 0,
+       .high = 1.2 * most},  // room for the names of the periods
+      curves);
   const double last = static_cast<double>(settings.task.steps - settings.free_steps);
   chart->add({"last one repeated", {{1, level}, {last, level}}, SeriesStyle::kReference});
   const char* const kNames[] = {"p1", "p2", "p3", "lcm"};

@@ -56,8 +56,7 @@ void run_theorem1(StudyContext& context) {
                      Cell::significant(between, 3), Cell::significant(above, 3)});
     }
     add_curve(context.results(), q, d, errors);
-    auto chart =
-        std::make_unique<LineChart>(q, Axis{"d", Scale::kLog}, Axis{"error", Scale::kLog, 1e-6, 1});
+    auto chart = std::make_unique<LineChart>(q, kLogDimension, Axis{"error", Scale::kLog, 1e-6, 1});
     for (Series* series : {&upper, &ours, &survival, &lower}) chart->add(std::move(*series));
     panels->add(std::move(chart));
     progress.update(rho == 1 ? 1 : 2);
@@ -84,7 +83,7 @@ void run_proposition4(StudyContext& context) {
               {"T", "d", "P", "expected", "simulated", "standard error", "T^(-1+1/α) + d^(-(α-1))",
                "simulated / rate"});
   auto chart = std::make_unique<LineChart>("Error against data and dimension",
-                                           Axis{"T", Scale::kLog}, Axis{"error", Scale::kLog});
+                                           Axis{"T", Scale::kLog}, kLogError);
   Progress progress(context.progress(), "Proposition 4", std::ssize(dimensions));
   int64_t done = 0;
   for (const int64_t d : dimensions) {
@@ -167,8 +166,8 @@ void run_other_laws(StudyContext& context) {
   const auto T = as_doubles(samples);
   Table table("What T samples do not show",
               {"p(x)", "T", "equation (26)", "Σ p (1-p)^T", "simulated", "standard error"});
-  auto chart = std::make_unique<LineChart>("Error of an infinite memory", Axis{"T", Scale::kLog},
-                                           Axis{"error", Scale::kLog});
+  auto chart =
+      std::make_unique<LineChart>("Error of an infinite memory", Axis{"T", Scale::kLog}, kLogError);
   for (const RankLaw& one : laws) {
     const auto unseen = [&](int64_t count, uint64_t seed) {
       RandomStream random(seed, kSampleStream);

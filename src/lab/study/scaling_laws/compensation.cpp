@@ -89,8 +89,7 @@ void run_compensation(StudyContext& context) {
   context.results().add_table("numbers", std::move(table));
   context.results().add_chart(
       "errors",
-      context.results().chart_of_points("Interference that helps", {"d", Scale::kLog},
-                                        {"error", Scale::kLog}, names),
+      context.results().chart_of_points("Interference that helps", kLogDimension, kLogError, names),
       fmt::format("Section A.9.1: an input also finds the outputs of its neighbours (54), and an "
                   "error is made where another output then has the largest score (55). All {} "
                   "inputs are stored alike; the inputs' embeddings are random and stay as they "

@@ -72,7 +72,7 @@ void compare_descent(StudyContext& context, const Settings& settings,
                    Cell::fixed(errors[2 * half + 1].mean, 3)});
     add_curve(results, descent, x, real);
     add_curve(results, approximation, x, approximate);
-    panels->add(results.panel_of_points(c.name(), {unit, Scale::kLog}, {"error", Scale::kLog},
+    panels->add(results.panel_of_points(c.name(), {unit, Scale::kLog}, kLogError,
                                         {{descent, "descent"}, {approximation, "approximation"}}));
     const std::string last = fmt::format(", {} = {}", unit, times.back());
     reference.add(descent + last, c.real, real.back());

@@ -143,8 +143,8 @@ void run_lemma1(StudyContext& context) {
     progress.update(++done);
   }
   context.results().add_table("numbers", std::move(table));
-  auto chart = context.results().chart_of_points(
-      "Vectors without a pair closer than η", {"d", Scale::kLog}, {"vectors", Scale::kLog}, drawn);
+  auto chart = context.results().chart_of_points("Vectors without a pair closer than η",
+                                                 kLogDimension, {"vectors", Scale::kLog}, drawn);
   for (Series& line : lines) chart->add(std::move(line));
   context.results().add_chart(
       "counts", std::move(chart),
@@ -194,7 +194,7 @@ void run_rectified_lookup(StudyContext& context) {
                    Cell::significant(point.y, 3)});
   }
   context.results().add_table("numbers", std::move(table));
-  auto chart = context.results().chart_of_points("Error of a rectified lookup", {"d", Scale::kLog},
+  auto chart = context.results().chart_of_points("Error of a rectified lookup", kLogDimension,
                                                  {"error", Scale::kLog, 1e-6, 1}, names);
   for (Series& rate : rates) chart->add(std::move(rate));
   context.results().add_chart(
@@ -248,7 +248,7 @@ void run_proposition5(StudyContext& context) {
   context.results().add_table("numbers", std::move(table));
   context.results().add_chart(
       "errors",
-      context.results().chart_of_points("Learned and random input embeddings", {"d", Scale::kLog},
+      context.results().chart_of_points("Learned and random input embeddings", kLogDimension,
                                         {"error", Scale::kLog, 1e-5, 1},
                                         {"e_x = u_f(x)", "random e"}),
       fmt::format("Proposition 5: where inputs of one output share an embedding, the memory holds "
@@ -330,8 +330,8 @@ void run_general_weights(StudyContext& context) {
   context.results().add_table("numbers", std::move(table));
   context.results().add_chart(
       "errors",
-      context.results().chart_of_points("Weights that depend on the output", {"d", Scale::kLog},
-                                        {"error", Scale::kLog}, names),
+      context.results().chart_of_points("Weights that depend on the output", kLogDimension,
+                                        kLogError, names),
       fmt::format(
           "{} inputs with a Zipf({:g}) law; how many of them have which of the {} outputs follows "
           "Zipf({:g}). Footnote 2: of the best P inputs at most so many of each output are stored "

@@ -117,26 +117,25 @@ BestThreshold best_threshold(const ExponentSettings& settings, double alpha, dou
 /// Where 2 rho alpha < 1 the memory is loaded with phi(N) = N^(1 - 2 rho alpha).
 void add_load_chart(StudyContext& context, int32_t outputs) {
   constexpr double kAlpha = 1.5, kRho = 0.2;
-  auto loaded = std::make_unique<LineChart>(
-      fmt::format("Error at α = {:g}, ρ = {:g} against d / φ(N)", kAlpha, kRho),
-      Axis{"d / φ(N), φ(N) = N^(1-2ρα)", Scale::kLog}, Axis{"error", Scale::kLog});
+  std::vector<ShownSeries> curves;
   for (const double inputs : {1e4, 1e6, 1e8}) {
     const auto summary =
         summarise_zipf_memory(static_cast<int64_t>(inputs), outputs, kAlpha, {.rho = kRho});
-    Series curve{fmt::format("N = {:g}", inputs), {}};
+    const std::string name = fmt::format("N = {:g}", inputs);
+    curves.push_back({name + " against d / φ(N)", name});
     const double load = unthresholded_load(kAlpha, kRho, inputs);
     for (const int64_t dimension : log_spaced(100, 1'000'000, 9)) {
       const double at = static_cast<double>(dimension) / load;
       if (at < 1 || at > 1000) continue;
-      const double error = predicted_error(summary, dimension);
-      curve.points.push_back({at, error});
       context.results().add_point(
-          {.series = curve.name + " against d / φ(N)", .x = at, .y = error});
+          {.series = curves.back().series, .x = at, .y = predicted_error(summary, dimension)});
     }
-    loaded->add(std::move(curve));
   }
   context.results().add_chart(
-      "load", std::move(loaded),
+      "load",
+      context.results().panel_of_points(
+          fmt::format("Error at α = {:g}, ρ = {:g} against d / φ(N)", kAlpha, kRho),
+          {"d / φ(N), φ(N) = N^(1-2ρα)", Scale::kLog}, kLogError, curves),
       "Proposition 2 where 2ρα < 1: the rare inputs fill the memory, d counts only divided by "
       "φ(N). The curves of all N follow one line until all inputs are stored, where a small N "
       "ends.");
@@ -154,8 +153,8 @@ void run_proposition2(StudyContext& context) {
   int64_t done = 0;
   for (const double alpha : settings.alphas) {
     const AssociationTask task = zipf_task(settings.simulated_inputs, outputs, alpha);
-    auto chart = std::make_unique<LineChart>(fmt::format("α = {:g}", alpha), Axis{"d", Scale::kLog},
-                                             Axis{"error", Scale::kLog});
+    auto chart =
+        std::make_unique<LineChart>(fmt::format("α = {:g}", alpha), kLogDimension, kLogError);
     for (const double rho : settings.rhos) {
       if (2 * rho * alpha <= 1) continue;  // the load phi(N) is drawn below
       const std::string name = fmt::format("α = {:g}, ρ = {:g}", alpha, rho);
@@ -201,10 +200,11 @@ void run_proposition3(StudyContext& context) {
   Progress progress(context.progress(), "Proposition 3", std::ssize(settings.alphas));
   int64_t done = 0;
   for (const double alpha : settings.alphas) {
-    auto chart = std::make_unique<LineChart>(fmt::format("α = {:g}", alpha), Axis{"d", Scale::kLog},
-                                             Axis{"error", Scale::kLog});
+    std::vector<ShownSeries> curves;
     for (const double rho : settings.rhos) {
-      const auto found = context.part(fmt::format("α = {:g}, ρ = {:g}", alpha, rho), [&] {
+      const std::string name = fmt::format("α = {:g}, ρ = {:g}", alpha, rho);
+      curves.push_back({name, fmt::format("ρ = {:g}", rho)});
+      const auto found = context.part(name, [&] {
         const auto thresholds = parallel_runs(std::ssize(dimensions), [&](int64_t k) {
           return best_threshold(settings, alpha, rho, dimensions[static_cast<size_t>(k)]);
         });
@@ -226,14 +226,11 @@ void run_proposition3(StudyContext& context) {
                      Cell::fixed(log_log_slope(d, errors), 3), Cell::fixed(1 / printed, 3),
                      needs_none ? Cell() : Cell::fixed(1.0, 3),
                      needs_none ? Cell() : Cell::fixed(log_log_slope(d, stored), 3)});
-      Series curve{fmt::format("ρ = {:g}", rho), {}};
-      for (size_t k = 0; k < d.size(); ++k) {
-        curve.points.push_back({d[k], errors[k]});
-        context.results().add_point(
-            {.series = fmt::format("α = {:g}, ρ = {:g}", alpha, rho), .x = d[k], .y = errors[k]});
-      }
-      chart->add(std::move(curve));
+      for (size_t k = 0; k < d.size(); ++k)
+        context.results().add_point({.series = name, .x = d[k], .y = errors[k]});
     }
+    auto chart = context.results().panel_of_points(fmt::format("α = {:g}", alpha), kLogDimension,
+                                                   kLogError, curves);
     chart->add(reference_line(fmt::format("slope {:g}", 1 - alpha), d,
                               std::pow(d.front(), alpha - 1) * 0.1 * std::pow(10, -alpha),
                               1 - alpha));
@@ -265,7 +262,7 @@ void run_theorem2(StudyContext& context) {
   for (const double alpha : settings.alphas) {
     const RankedLaw law = RankedLaw::zipf(settings.inputs, alpha);
     auto chart = std::make_unique<LineChart>(fmt::format("Expected error, α = {:g}", alpha),
-                                             Axis{"d", Scale::kLog}, Axis{"error", Scale::kLog});
+                                             kLogDimension, kLogError);
     Series bound{"lower bound", {}, SeriesStyle::kReference}, best{"best threshold, ρ = 0", {}};
     std::vector<Series> unthresholded;
     for (const double rho : settings.rhos)

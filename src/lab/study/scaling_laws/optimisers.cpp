@@ -158,8 +158,8 @@ void run_optimisers(StudyContext& context) {
   for (const Panel& panel : panels) {
     for (const Training& how : panel.trainings)
       add_training(context, task, settings.runs, how, progress, done);
-    picture->add(context.results().chart_of_points(
-        panel.title, {"d", Scale::kLog}, {"error", Scale::kLog}, names_of(panel.trainings)));
+    picture->add(context.results().chart_of_points(panel.title, kLogDimension, kLogError,
+                                                   names_of(panel.trainings)));
   }
   context.results().add_chart(
       "errors", std::move(picture),
@@ -183,8 +183,8 @@ void run_learned_embeddings_error(StudyContext& context) {
     add_training(context, task, settings.runs, how, progress, done);
   context.results().add_chart(
       "dimension",
-      context.results().chart_of_points("Error after training", {"d", Scale::kLog},
-                                        {"error", Scale::kLog}, names_of(kLearnedParts)),
+      context.results().chart_of_points("Error after training", kLogDimension, kLogError,
+                                        names_of(kLearnedParts)),
       "SGD in batches of 16 (eq. 18), T = 10240. With W alone the error falls with d as the theory "
       "of fixed embeddings lets expect (Theorem 2); where e and u are learned, too, it hardly "
       "depends on d (section 4.2, eq. 24). Hollow: the authors' means.");

@@ -83,11 +83,11 @@ void run_finite_data_and_memory(StudyContext& context) {
     by_dimension.push_back(fmt::format("d = {}", dimensions[k]));
     add_curve(results, by_dimension.back(), T, column);
   }
-  auto left = results.chart_of_points("Error against dimension", {"d", Scale::kLog},
-                                      {"error", Scale::kLog}, by_samples);
+  auto left =
+      results.chart_of_points("Error against dimension", kLogDimension, kLogError, by_samples);
   if (context.references_hold()) left->add(reference_line("5 / d", d, 5, -1));
-  auto right = results.chart_of_points("Error against data", {"T", Scale::kLog},
-                                       {"error", Scale::kLog}, by_dimension);
+  auto right =
+      results.chart_of_points("Error against data", {"T", Scale::kLog}, kLogError, by_dimension);
   if (context.references_hold()) right->add(reference_line("0.5 / sqrt(T)", T, 0.5, -0.5));
   auto panels = std::make_unique<Panels>("Error against dimension and data");
   panels->add(std::move(left));
@@ -195,8 +195,7 @@ void add_scheme_chart(StudyContext& context, const std::string& name, const Sche
   add_curve(results, "q₀ (all equally)", d, curves.all);
   add_curve(results, "q₁ (by frequency)", d, curves.frequency);
   add_curve(results, "threshold d/8", d, curves.threshold);
-  auto chart = results.chart_of_points("Error of the schemes, all data", {"d", Scale::kLog},
-                                       {"error", Scale::kLog},
+  auto chart = results.chart_of_points("Error of the schemes, all data", kLogDimension, kLogError,
                                        {"q₀ (all equally)", "q₁ (by frequency)", "threshold d/8"});
   if (context.references_hold()) {
     chart->add(reference_line("0.35 d^(-1/4)", d, 0.35, -0.25, "q₁ (by frequency)"));
@@ -329,9 +328,8 @@ void run_error_rates(StudyContext& context) {
   // The rates of the table, through our first points, and through the last one of T.
   const double slow = -unthresholded_exponent(settings.alpha, 1),
                fast = -thresholded_exponent(settings.alpha, 0), of_data = -1 + 1 / settings.alpha;
-  auto against_dimension =
-      results.chart_of_points("Expected error, all data", {"d", Scale::kLog},
-                              {"error", Scale::kLog}, {by_frequency, by_threshold});
+  auto against_dimension = results.chart_of_points("Expected error, all data", kLogDimension,
+                                                   kLogError, {by_frequency, by_threshold});
   against_dimension->add(rate_through("d", d, d.front(), frequency.front(), slow, by_frequency));
   against_dimension->add(rate_through("d", d, d.front(), threshold.front(), fast, by_threshold));
   results.add_chart(
@@ -339,8 +337,8 @@ void run_error_rates(StudyContext& context) {
       "Proposition 2 for q = p (eq. 13) and Proposition 3 for a threshold (eq. 14). The "
       "threshold's slope is flatter than its rate: the best P is about d / log d, so the error is "
       "about (log d) / d.");
-  auto against_samples = results.chart_of_points(
-      "Expected error, infinite memory", {"T", Scale::kLog}, {"error", Scale::kLog}, {either});
+  auto against_samples = results.chart_of_points("Expected error, infinite memory",
+                                                 {"T", Scale::kLog}, kLogError, {either});
   against_samples->add(rate_through("T", T, T.back(), unseen.back(), of_data));
   results.add_chart("samples", std::move(against_samples),
                     "What T samples do not show (Proposition 1, eq. 6): the share of the error "

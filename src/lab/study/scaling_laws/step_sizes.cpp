@@ -129,8 +129,7 @@ void run_schedules(StudyContext& context) {
     }
     const std::string title = is_one ? fmt::format("One run, N = {}", inputs)
                                      : fmt::format("Mean of {} runs, N = {}", runs, inputs);
-    panels->add(context.results().panel_of_points(title, {"t", Scale::kLog}, {"error", Scale::kLog},
-                                                  series));
+    panels->add(context.results().panel_of_points(title, {"t", Scale::kLog}, kLogError, series));
   }
   context.results().add_chart(
       "errors", std::move(panels),

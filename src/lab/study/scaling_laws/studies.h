@@ -153,6 +153,9 @@ std::unique_ptr<HeatMap> answer_map(const theory::AssociationTask& task,
 Series reference_line(const std::string& name, const std::vector<double>& x, double constant,
                       double power, const std::string& colour_of = "");
 
+/// The axes of most charts of these studies.
+inline const Axis kLogDimension = {"d", Scale::kLog}, kLogError = {"error", Scale::kLog};
+
 /// d = 10, 20, 50, …, 1000.
 const std::vector<int64_t>& usual_dimensions();
 std::vector<double> as_doubles(std::span<const int64_t> values);
