@@ -25,6 +25,16 @@ std::string written(Job&& job) {
   return result;
 }
 
+TEST(Progress, CountsWhatIsDone) {
+  const std::string text = written([](std::FILE* file) {
+    Progress progress(file, "parts", 3, /*already_done=*/1);
+    progress.advance("the second");
+    progress.advance("the third");
+  });
+  EXPECT_THAT(text, HasSubstr(" 67 %  the second"));
+  EXPECT_THAT(text, HasSubstr("100 %  the third"));
+}
+
 TEST(Progress, WritesPlainLinesWhereThereIsNoTerminal) {
   const std::string text = written([](std::FILE* file) {
     Progress progress(file, "train", 10);

@@ -21,6 +21,8 @@ class Progress {
   /// note: what is worth knowing now ("loss 2.31, 4,210 tok/s"). Completion is always drawn
   /// immediately.
   void update(int64_t done, const std::string& note = "");
+  /// The same with one more unit done.
+  void advance(const std::string& note = "") { update(done_ + 1, note); }
   /// A line that stays, above the bar.
   void message(const std::string& text);
   /// Takes the bar off a terminal, so that a line can be printed elsewhere; update() draws it

@@ -192,14 +192,13 @@ Findings findings_of(StudyContext& context, const ForgetSettings& settings, cons
     return {forgetting.is_as_never_seen() ? 1.0 : 0.0, forgetting.memory().noise()};
   });
   Findings found{{memory.at(0) == 1, memory.at(1), text.vocabulary}, {}};
-  int64_t done = 1;
-  progress.update(done, found.facts.as_never_seen ? "the memory is bit for bit as if never seen"
-                                                  : "the memory differs");
+  progress.advance(found.facts.as_never_seen ? "the memory is bit for bit as if never seen"
+                                             : "the memory differs");
   for (const Question& question : kQuestions) {
     found.answers.push_back(Answers::of_numbers(question.name, context.part(question.name, [&] {
       return forgetting.ask(question).numbers();
     })));
-    progress.update(++done, question.name);
+    progress.advance(question.name);
   }
   return found;
 }

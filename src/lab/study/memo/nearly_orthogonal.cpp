@@ -104,7 +104,6 @@ void run_nearly_orthogonal(StudyContext& context) {
   auto chart = std::make_unique<LineChart>("Nearly orthogonal vectors", Axis{"d", Scale::kLog},
                                            Axis{"vectors", Scale::kLog});
   const size_t sets = settings.closeness.size() * settings.dimensions.size();
-  int64_t done = 0;
   Progress progress(context.progress(), "Nearly orthogonal", static_cast<int64_t>(sets));
   for (const double epsilon : settings.closeness) {
     Series drawn{fmt::format("ε = {:g}", epsilon), {}};
@@ -122,7 +121,7 @@ void run_nearly_orthogonal(StudyContext& context) {
            count < most ? Cell(count) : Cell(fmt::format("{} or more", settings.most))});
       if (expected < 10 * most) law.points.push_back({d, expected});
       if (count < most) drawn.points.push_back({d, count});
-      progress.update(++done);
+      progress.advance();
     }
     for (const ChartPoint& point : drawn.points)
       context.results().add_point({.series = drawn.name, .x = point.x, .y = point.y});

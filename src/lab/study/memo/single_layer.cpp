@@ -287,7 +287,7 @@ void compare_projections(StudyContext& context, const SingleLayerSettings& setti
                    published ? Cell::fixed(gaussian ? 0.800 : 0.917, 3) : Cell(),
                    Cell::fixed(theory::correlation_recall(code, pairs), 3),
                    Cell::fixed(theory::correlation_capacity(code, 0.9), 0)});
-    progress.update(gaussian ? 1 : 2);
+    progress.advance();
   }
   context.results().add_table("projections", std::move(table));
 }

@@ -235,7 +235,7 @@ class Unlearning {
   Measures part(const std::string& name, double share, const Compute& compute) {
     const std::string whole = fmt::format("{}, {:g} %", name, 100 * share);
     const auto numbers = context_.part(whole, [&] { return compute().numbers(); });
-    progress_.update(++done_, whole);
+    progress_.advance(whole);
     return Measures::of_numbers(numbers);
   }
   std::shared_ptr<LanguageModel> full() {
@@ -279,7 +279,6 @@ class Unlearning {
   const UnlearningSettings& settings_;
   Tofu tofu_;
   Progress progress_;
-  int64_t done_ = 0;  // parts
   std::shared_ptr<LanguageModel> full_, mosaic_;
 };
 

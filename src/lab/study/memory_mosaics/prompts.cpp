@@ -202,7 +202,7 @@ void continue_prompts(const std::vector<Reader>& readers, const PromptSettings& 
     for (const Reader& reader : readers)
       row.emplace_back(reader.continuation(prompt.prompt, settings));
     table.add_row(std::move(row));
-    progress.update(&prompt - prompts.data() + 1);
+    progress.advance();
   }
   context.results().add_table("prompts", std::move(table));
 }
@@ -235,13 +235,13 @@ Scores ask_questions(const std::vector<Reader>& readers, const PromptSettings& s
   const auto questions = task::stories::first_questions(set, settings.questions);
   Scores scores;
   Progress progress(context.progress(), "Questions", std::ssize(questions));
-  for (size_t i = 0; i < questions.size(); ++i) {
+  for (const Question& question : questions) {
     InterruptGuard::stop_if_interrupted("stopped while asking questions");
     std::vector<Reader::Answer> answers;
-    for (const Reader& reader : readers) answers.push_back(reader.answer(questions[i]));
-    for (const std::string& skill : {std::string(), questions[i].skill})  // "": all of the kind
-      scores[{questions[i].kind, skill}].add(questions[i], answers);
-    progress.update(static_cast<int64_t>(i) + 1);
+    for (const Reader& reader : readers) answers.push_back(reader.answer(question));
+    for (const std::string& skill : {std::string(), question.skill})  // "": all of the kind
+      scores[{question.kind, skill}].add(question, answers);
+    progress.advance();
   }
   return scores;
 }

@@ -125,7 +125,7 @@ Counts count_part(uint64_t set, int64_t stories, const Tokenizer& tokenizer,
     ids.clear();
     encoder.append(story.text, ids);
     counts.tokens += std::ssize(ids) + 1;  // and the end of text
-    progress.update(index + 1);
+    progress.advance();
   }
   return counts;
 }

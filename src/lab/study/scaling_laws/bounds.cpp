@@ -59,7 +59,7 @@ void run_theorem1(StudyContext& context) {
     auto chart = std::make_unique<LineChart>(q, kLogDimension, Axis{"error", Scale::kLog, 1e-6, 1});
     for (Series* series : {&upper, &ours, &survival, &lower}) chart->add(std::move(*series));
     panels->add(std::move(chart));
-    progress.update(rho == 1 ? 1 : 2);
+    progress.advance();
   }
   context.results().add_table("numbers", std::move(table));
   context.results().add_chart(
@@ -85,7 +85,6 @@ void run_proposition4(StudyContext& context) {
   auto chart = std::make_unique<LineChart>("Error against data and dimension",
                                            Axis{"T", Scale::kLog}, kLogError);
   Progress progress(context.progress(), "Proposition 4", std::ssize(dimensions));
-  int64_t done = 0;
   for (const int64_t d : dimensions) {
     Series curve{fmt::format("d = {}", d), {}},
         rate{fmt::format("(15) at d = {}", d), {}, SeriesStyle::kReference, curve.name};
@@ -111,7 +110,7 @@ void run_proposition4(StudyContext& context) {
     }
     chart->add(std::move(curve));
     chart->add(std::move(rate));
-    progress.update(++done);
+    progress.advance();
   }
   context.results().add_table("numbers", std::move(table));
   context.results().add_chart(

@@ -344,7 +344,7 @@ void run_decoders(StudyContext& context) {
     context.results().add_point(point_of("argmax", n, spreads[0]));
     context.results().add_point(point_of("likelihood ratio", n, spreads[1]));
     context.results().add_point(point_of("planner", n, spreads[2]));
-    progress.update(static_cast<int64_t>(k) + 1);
+    progress.advance();
   }
   context.results().add_table("errors", std::move(table));
   context.results().add_chart(

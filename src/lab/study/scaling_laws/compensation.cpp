@@ -71,7 +71,6 @@ void run_compensation(StudyContext& context) {
   Progress progress(context.progress(), "Compensation", std::ssize(dimensions));
   Table table("Error by the outputs' embeddings",
               {"d", names[0], names[1], names[2], "standard error"});
-  int64_t done = 0;
   for (const int64_t d : dimensions) {
     const auto of_dimension = measured(context, fmt::format("d = {}", d), settings.runs,
                                        [&](uint64_t seed) { return errors_of_run(task, d, seed); });
@@ -82,7 +81,7 @@ void run_compensation(StudyContext& context) {
     }
     row.push_back(Cell::significant(of_dimension.back().standard_error(), 2));
     table.add_row(std::move(row));
-    progress.update(++done);
+    progress.advance();
   }
   for (size_t kind = 0; kind < names.size(); ++kind)
     add_curve(context.results(), names[kind], as_doubles(dimensions), errors[kind]);

@@ -115,7 +115,6 @@ void run_lemma1(StudyContext& context) {
   std::vector<std::string> drawn;
   auto lines = std::vector<Series>();
   Progress progress(context.progress(), "Lemma 1", 3);
-  int64_t done = 0;
   for (const double eta : {0.2, 0.3, 0.5}) {
     drawn.push_back(fmt::format("η = {:g}", eta));
     Series guaranteed{"exp(dη²/4), " + drawn.back(), {}, SeriesStyle::kReference, drawn.back()};
@@ -140,7 +139,7 @@ void run_lemma1(StudyContext& context) {
     }
     add_curve(context.results(), drawn.back(), d, found);
     lines.push_back(std::move(guaranteed));
-    progress.update(++done);
+    progress.advance();
   }
   context.results().add_table("numbers", std::move(table));
   auto chart = context.results().chart_of_points("Vectors without a pair closer than η",
@@ -161,11 +160,10 @@ void run_rectified_lookup(StudyContext& context) {
   const std::vector<int64_t> dimensions = {10, 20, 40, 80, 160, 320};
   const auto d = as_doubles(dimensions);
   Progress progress(context.progress(), "Equation (23)", 4);
-  int64_t done = 0;
   std::vector<std::string> names = {"W (4), best P"};
   const auto linear = best_linear_errors(context, settings, task, dimensions);
   add_curve(context.results(), names.front(), d, linear);
-  progress.update(++done);
+  progress.advance();
   std::vector<Series> rates;
   for (const double eta : {0.0, 0.3, 0.5}) {
     const auto errors =
@@ -184,7 +182,7 @@ void run_rectified_lookup(StudyContext& context) {
         rate.points.push_back({at, std::exp(-(settings.alpha - 1) * eta * eta * at / 4)});
       rates.push_back(std::move(rate));
     }
-    progress.update(++done);
+    progress.advance();
   }
   Table table("Error of a rectified lookup", {"memory", "d", "numbers stored", "error"});
   for (const ResultPoint& point : context.results().points()) {
@@ -230,7 +228,6 @@ void run_proposition5(StudyContext& context) {
                "random e: error", "standard error "});
   std::vector<Spread> learned, fixed;
   Progress progress(context.progress(), "Proposition 5", std::ssize(dimensions));
-  int64_t done = 0;
   for (const int64_t dimension : dimensions) {
     size_t best = 0;
     learned.push_back(least(learned_errors(context, settings.runs, task, counts, dimension), best));
@@ -241,7 +238,7 @@ void run_proposition5(StudyContext& context) {
                    Cell::significant(unstored_output_mass(task, static_cast<int32_t>(stored)), 3),
                    Cell::significant(fixed.back().mean, 3),
                    Cell::significant(fixed.back().standard_error(), 2)});
-    progress.update(++done);
+    progress.advance();
   }
   add_curve(context.results(), "e_x = u_f(x)", d, learned);
   add_curve(context.results(), "random e", d, fixed);
@@ -310,7 +307,7 @@ void run_general_weights(StudyContext& context) {
     for (size_t k = 0; k < d.size(); ++k)
       table.add_row({name, dimensions[k], Cell::significant(errors[k].mean, 3),
                      Cell::significant(errors[k].standard_error(), 2)});
-    progress.update(std::ssize(names));
+    progress.advance();
   };
   const auto add_weights = [&](const std::string& name, OutputWeights weights) {
     add(name, measured_each(context, name, settings.runs, dimensions,

@@ -150,7 +150,6 @@ void run_proposition2(StudyContext& context) {
               {"α", "ρ", "(13)", "expected error", "simulated", "N of the simulation"});
   auto panels = std::make_unique<Panels>("Expected error of q = p^ρ");
   Progress progress(context.progress(), "Proposition 2", std::ssize(settings.alphas));
-  int64_t done = 0;
   for (const double alpha : settings.alphas) {
     const AssociationTask task = zipf_task(settings.simulated_inputs, outputs, alpha);
     auto chart =
@@ -177,7 +176,7 @@ void run_proposition2(StudyContext& context) {
       chart->add(std::move(rate));
     }
     panels->add(std::move(chart));
-    progress.update(++done);
+    progress.advance();
   }
   context.results().add_table("numbers", std::move(table));
   context.results().add_chart(
@@ -198,7 +197,6 @@ void run_proposition3(StudyContext& context) {
                "P: (14) as printed", "P: by (9)", "P: found"});
   auto panels = std::make_unique<Panels>("Expected error with the best threshold P");
   Progress progress(context.progress(), "Proposition 3", std::ssize(settings.alphas));
-  int64_t done = 0;
   for (const double alpha : settings.alphas) {
     std::vector<ShownSeries> curves;
     for (const double rho : settings.rhos) {
@@ -235,7 +233,7 @@ void run_proposition3(StudyContext& context) {
                               std::pow(d.front(), alpha - 1) * 0.1 * std::pow(10, -alpha),
                               1 - alpha));
     panels->add(std::move(chart));
-    progress.update(++done);
+    progress.advance();
   }
   context.results().add_table("numbers", std::move(table));
   context.results().add_chart(

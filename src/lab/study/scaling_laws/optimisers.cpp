@@ -118,14 +118,14 @@ std::vector<int64_t> trained_dimensions(const StudyContext& context) {
 
 /// Adds the curve and compares it with the authors' means.
 void add_training(StudyContext& context, const AssociationTask& task, int64_t runs,
-                  const Training& how, Progress& progress, int64_t& done) {
+                  const Training& how, Progress& progress) {
   const std::vector<int64_t> dimensions = trained_dimensions(context);
   std::vector<Spread> spreads;
   for (const int64_t d : dimensions) {
     spreads.push_back(
         measured_number(context, fmt::format("{}, d = {}", how.name, d), runs,
                         [&](uint64_t seed) { return trained_error(task, how, d, seed); }));
-    progress.update(++done);
+    progress.advance();
   }
   add_curve(context.results(), std::string(how.name), as_doubles(dimensions), spreads, 0.5,
             how.published);
@@ -154,10 +154,9 @@ void run_optimisers(StudyContext& context) {
                           {"Layer norm (B = 1024)", kLayerNorm}};
   auto picture = std::make_unique<Panels>("Error after training W");
   Progress progress(context.progress(), "Figure 8", 12 * std::ssize(trained_dimensions(context)));
-  int64_t done = 0;
   for (const Panel& panel : panels) {
     for (const Training& how : panel.trainings)
-      add_training(context, task, settings.runs, how, progress, done);
+      add_training(context, task, settings.runs, how, progress);
     picture->add(context.results().chart_of_points(panel.title, kLogDimension, kLogError,
                                                    names_of(panel.trainings)));
   }
@@ -178,9 +177,8 @@ void run_learned_embeddings_error(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 10});
   const AssociationTask task = task_of(settings);
   Progress progress(context.progress(), "Figure 12", 2 * std::ssize(trained_dimensions(context)));
-  int64_t done = 0;
   for (const Training& how : kLearnedParts)
-    add_training(context, task, settings.runs, how, progress, done);
+    add_training(context, task, settings.runs, how, progress);
   context.results().add_chart(
       "dimension",
       context.results().chart_of_points("Error after training", kLogDimension, kLogError,
@@ -233,7 +231,6 @@ void run_learned_embeddings(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 10, .unused = {"outputs"}});
   StudyResults& results = context.results();
   Progress progress(context.progress(), "Figure 9", 2 + 5);
-  int64_t done = 0;
   auto planes = std::make_unique<Panels>("Learned in two dimensions");
   for (const int32_t outputs : {5, 10}) {
     const AssociationTask task = zipf_task(settings.inputs, outputs, settings.alpha);
@@ -241,7 +238,7 @@ void run_learned_embeddings(StudyContext& context) {
     planes->add(plane_chart(task, model));
     results.compare({fmt::format("error in two dimensions, M = {}", outputs), 0,
                      population_error_of_scores(task, model_scores(task, model))});
-    progress.update(++done);
+    progress.advance();
   }
   results.add_chart(
       "planes", std::move(planes),
@@ -260,7 +257,7 @@ void run_learned_embeddings(StudyContext& context) {
           const auto model = learned_in_the_plane(task, 0.1, 1000, seed);
           return population_error_of_scores(task, model_scores(task, model));
         }));
-    progress.update(++done);
+    progress.advance();
   }
   add_curve(results, "γ = 0.1, 1000 steps", M, errors);
   reference.add_curve("γ = 0.1, 1000 steps, M", M, expected, errors);

@@ -68,7 +68,7 @@ void run_finite_data_and_memory(StudyContext& context) {
       add_thresholded(nested_counts(task, samples, seed)[t], dimensions, memories);
       return flat(population_errors(task, memories, seed));
     }));
-    progress.update(static_cast<int64_t>(t) + 1);
+    progress.advance();
   }
   StudyResults& results = context.results();
   const auto d = as_doubles(dimensions), T = as_doubles(samples);
@@ -211,11 +211,10 @@ void run_schemes(StudyContext& context) {
   const Settings settings = settings_of(context, {});
   ReferenceTable reference(context);
   Progress progress(context.progress(), "Figure 3", 4);
-  int64_t done = 0;
   auto maps = std::make_unique<Panels>("Error against dimension d and data T");
   for (const double alpha : {0.5, 1.0, 2.0}) {
     add_error_maps(context, settings, alpha, *maps, reference);
-    progress.update(++done);
+    progress.advance();
   }
   context.results().add_chart(
       "maps", std::move(maps),
@@ -223,7 +222,7 @@ void run_schemes(StudyContext& context) {
       "q̂₁, stored by frequency (eq. 11), on the right; one colour scale. With few data both are "
       "bound by T; q̂₀ fails where d is below the number of inputs, q̂₁ loses the rare ones.");
   const auto curves = infinite_data_curves(context, settings, usual_dimensions());
-  progress.update(++done);
+  progress.advance();
   const auto d = as_doubles(usual_dimensions());
   add_scheme_chart(context, "schemes", curves, d);
   reference.add_curve("all data, q1, d", d,

@@ -209,7 +209,7 @@ void run_adaptive_step(StudyContext& context) {
       context.results().add_point(
           point_of(kStepRules[k], static_cast<double>(c.dimension), found[k]));
     }
-    progress.update(std::ssize(groups));
+    progress.advance();
   }
   context.results().add_table("step_sizes", std::move(table));
   auto bars = std::make_unique<BarChart>("Final error by step size", groups, "", "error");

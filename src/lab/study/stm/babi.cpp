@@ -90,10 +90,10 @@ task::BabiConfig stories_of(const BabiSettings& settings, StudyContext& context)
   if (!settings.data.empty()) return {.folder = settings.data, .tasks = settings.tasks};
   const fs::path folder = context.folder() / "stories";
   Progress progress(context.progress(), "Simulating stories", std::ssize(settings.tasks));
-  for (size_t i = 0; i < settings.tasks.size(); ++i) {
+  for (const int64_t task : settings.tasks) {
     InterruptGuard::stop_if_interrupted("stopped while simulating stories");
-    task::write_babi_folder(folder, settings.tasks[i], context.seed(), settings.simulated);
-    progress.update(static_cast<int64_t>(i) + 1);
+    task::write_babi_folder(folder, task, context.seed(), settings.simulated);
+    progress.advance();
   }
   return {.folder = folder.native(), .tasks = settings.tasks};
 }

@@ -104,7 +104,7 @@ void add_models(StudyContext& context, const CostSettings& settings) {
     context.results().compare({.what = all[i].name + ", seconds of one iteration",
                                .published = *all[i].published,
                                .ours = seconds});
-    progress.update(static_cast<int64_t>(i) + 1);
+    progress.advance();
   }
   context.results().add_table("iterations", std::move(table));
 }
@@ -115,7 +115,6 @@ void add_attentions(StudyContext& context, const CostSettings& settings) {
   at::NoGradGuard no_grad;
   at::manual_seed(context.seed());
   Progress progress(context.progress(), "Attentions", std::ssize(settings.widths));
-  int64_t done = 0;
   for (const int64_t d : settings.widths) {
     const auto slots = [&] { return at::randn({settings.batch, kSlots, d}); };
     const at::Tensor queries = slots(), keys = slots(), values = slots();
@@ -126,7 +125,7 @@ void add_attentions(StudyContext& context, const CostSettings& settings) {
         settings.iterations, [&] { ops::outer_product_attention(queries, keys, values); });
     context.results().add_point({"dot-product attention", static_cast<double>(d), dot});
     context.results().add_point({"outer-product attention", static_cast<double>(d), outer});
-    progress.update(++done);
+    progress.advance();
   }
   context.results().add_chart(
       "attentions",
