@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <cctype>
+#include <cmath>
 
 #include "tessera/base/error.h"
 #include "tessera/train/metrics_log.h"
@@ -20,6 +21,13 @@ Corpus prepare_study_corpus(const CorpusConfig& data, const StudyContext& contex
                corpus.description, corpus.tokenizer.description(), corpus.training.size(),
                corpus.validation.size());
   return corpus;
+}
+
+void check_rates(const std::vector<double>& learning_rates) {
+  check_not_empty("learning_rates", learning_rates);
+  for (const double rate : learning_rates)
+    if (!(rate > 0 && std::isfinite(rate)))
+      throw UsageError("learning_rates has {:g}, expected numbers above 0", rate);
 }
 
 std::string folder_name(std::string_view name) {

@@ -48,6 +48,10 @@ std::vector<Named> chosen_by_name(const std::vector<Named>& all,
   return result;
 }
 
+/// Throws UsageError where the setting learning_rates, those that are tried, has none, or one that
+/// is not above 0.
+void check_rates(const std::vector<double>& learning_rates);
+
 /// A name as one of a folder or a file: letters and digits, in lower case, a hyphen for whatever
 /// lies between them. "STM, n_q = 8" -> "stm-n-q-8".
 std::string folder_name(std::string_view name);

@@ -26,6 +26,15 @@ class StmStudies : public testing::Test {
     return test::run_quick("stm/" + id, settings, folder_ / id);
   }
 
+  /// What a study says to these settings before any training.
+  std::string refusal(const std::string& id, const Json& settings) {
+    const auto folder = folder_ / ("refused-" + id);
+    const std::string message =
+        test::message_of<UsageError>([&] { test::run_quick("stm/" + id, settings, folder); });
+    EXPECT_FALSE(std::filesystem::exists(folder)) << id;
+    return message;
+  }
+
   /// Two updates of tiny models.
   static Json tiny() {
     return {
@@ -215,6 +224,13 @@ TEST_F(StmStudies, PongShowsWhatThereIsOfTrainingsWithoutAGame) {
   EXPECT_THAT(read_file(folder_ / "pong" / "agents.csv"), HasSubstr("STM, skip 16"));
 }
 
+TEST_F(StmStudies, RefuseAModelBeforeAnotherIsTrained) {
+  Json settings = tiny();
+  settings["models"] = {"LSTM", "STM"};
+  settings["stm"]["slots"] = settings["stm"]["width"] = int64_t{1} << 22;
+  EXPECT_THAT(refusal("copy", settings), HasSubstr("together too large"));
+}
+
 // Two rates and two starts of the STM, and four rates of the LSTM between the two.
 TEST_F(StmStudies, RecipesTryEachModelAsOften) {
   const Json train = {{"steps", 2}, {"batch", 4}, {"warmup_steps", 0}, {"evaluate_batches", 1}};
@@ -228,7 +244,9 @@ TEST_F(StmStudies, RecipesTryEachModelAsOften) {
   EXPECT_THAT(rates["LSTM"], testing::Pointwise(testing::DoubleNear(1e-9),
                                                 std::vector<double>{1e-3, 2e-3, 4e-3, 8e-3}));
   EXPECT_THAT(results.summary(), HasSubstr("wrong bits per sequence"));
-  EXPECT_THROW(run("recipes", {{"alphas", Json::array()}}), UsageError);
+  EXPECT_THAT(refusal("recipes", {{"alphas", Json::array()}}), HasSubstr("alphas is empty"));
+  EXPECT_THAT(refusal("recipes", {{"learning_rates", {0.1, 0}}}),
+              HasSubstr("learning_rates has 0"));
 }
 
 TEST_F(StmStudies, RankIsPrintedBeforeAndAfterTraining) {
@@ -236,10 +254,7 @@ TEST_F(StmStudies, RankIsPrintedBeforeAndAfterTraining) {
       run("rank", {{"tasks", {"associative-retrieval"}}, {"train", {{"steps", 2}, {"batch", 2}}}});
   // An untrained G2 of 96 x 48 48 has a rank of about 66.
   EXPECT_THAT(results.summary(), testing::ContainsRegex("Associative retrieval  48 +66\\.[0-9]"));
-  EXPECT_THAT(test::message_of<UsageError>([&] {
-                run("rank", {{"tasks", {"copi"}}});
-              }),
-              HasSubstr("copi"));
+  EXPECT_THAT(refusal("rank", {{"tasks", {"copy", "copi"}}}), HasSubstr("tasks is 'copi'"));
 }
 
 /// Lines that are marked, of one sample of a task.

@@ -94,11 +94,27 @@ std::vector<Rung> rungs_of(const MqarSettings& settings) {
   return rungs;
 }
 
-/// A network that was trained on one rung.
-struct Outcome {
-  std::string name;  ///< "GPT, 2 blocks"
+/// A network that is trained on one rung.
+struct Trial {
+  Entry entry;
   Rung rung;
-  int64_t channels = 0;
+  int64_t blocks, channels;
+
+  /// "GPT, 2 blocks".
+  std::string name() const {
+    return entry.has_blocks
+               ? fmt::format("{}, {} block{}", entry.name, blocks, blocks == 1 ? "" : "s")
+               : entry.name;
+  }
+  std::string folder() const {
+    return fmt::format("{}/{}/{}-blocks-{}-wide", folder_name(rung.text()), folder_name(entry.name),
+                       blocks, channels);
+  }
+};
+
+/// What came of it.
+struct Outcome {
+  Trial trial;
   int64_t state_bytes = 0;
   BestRate best;
 
@@ -170,38 +186,56 @@ task::MqarConfig task_of(const MqarSettings& settings, const Rung& rung) {
           .compound = settings.compound};
 }
 
-Json sized_model(const Entry& entry, const MqarSettings& settings, const Rung& rung, int64_t blocks,
-                 int64_t channels) {
-  Json model = entry.model;
-  if (!entry.has_blocks) {
-    for (const char* field : {"inputs", "width", "distilled"}) model[field] = channels;
+Json sized_model(const MqarSettings& settings, const Trial& trial) {
+  Json model = trial.entry.model;
+  if (!trial.entry.has_blocks) {
+    for (const char* field : {"inputs", "width", "distilled"}) model[field] = trial.channels;
     return model;
   }
-  model.update(
-      {{"layers", blocks}, {"channels", channels}, {"window", rung.length}, {"dropout", 0}});
+  model.update({{"layers", trial.blocks},
+                {"channels", trial.channels},
+                {"window", trial.rung.length},
+                {"dropout", 0}});
   if (model.at("kind") != "lstm") model["heads"] = settings.heads;
   return model;
 }
 
-/// One network on one rung, with its best rate.
-Outcome train_on_rung(const StudyContext& context, const MqarSettings& settings, const Rung& rung,
-                      const Entry& entry, int64_t blocks, int64_t channels) {
+task::TaskTrainingConfig training_of(const StudyContext& context, const MqarSettings& settings,
+                                     const Trial& trial) {
   task::TaskTrainingConfig config;
-  config.task = config::to_json(task_of(settings, rung));
+  config.task = config::to_json(task_of(settings, trial.rung));
   config.task["name"] = "mqar";
-  config.model = sized_model(entry, settings, rung, blocks, channels);
+  config.model = sized_model(settings, trial);
   config.data = settings.data;
   config.train = settings.train;
   config.train.seed = context.seed();
-  const std::string name =
-      entry.has_blocks ? fmt::format("{}, {} block{}", entry.name, blocks, blocks == 1 ? "" : "s")
-                       : entry.name;
+  return config;
+}
+
+/// All that is trained. Throws UsageError on settings that make no sense, before any training.
+std::vector<Trial> trials_of(const StudyContext& context, const MqarSettings& settings) {
+  const std::vector<Entry> models = chosen_by_name(entries(), settings.models);
+  check_not_empty("lengths", settings.lengths);
+  check_not_empty("blocks", settings.blocks);
+  check_not_empty("channels", settings.channels);
+  check_rates(settings.learning_rates);
+  std::vector<Trial> trials;
+  for (const Rung& rung : rungs_of(settings))
+    for (const Entry& model : models)
+      for (const int64_t blocks : model.has_blocks ? settings.blocks : std::vector<int64_t>{1})
+        for (const int64_t channels : settings.channels)
+          trials.push_back({model, rung, blocks, channels});
+  for (const Trial& trial : trials) training_of(context, settings, trial).check();
+  return trials;
+}
+
+/// With its best rate.
+Outcome outcome_of(const StudyContext& context, const MqarSettings& settings, const Trial& trial) {
   BestRate best =
-      train_at_best_rate(context, config, settings.learning_rates, settings.solved, name,
-                         fmt::format("{}/{}/{}-blocks-{}-wide", folder_name(rung.text()),
-                                     folder_name(entry.name), blocks, channels));
-  const int64_t bytes = state_bytes_after(best.training.learner->model(), rung.length);
-  return {name, rung, channels, bytes, std::move(best)};
+      train_at_best_rate(context, training_of(context, settings, trial), settings.learning_rates,
+                         settings.solved, trial.name(), trial.folder());
+  const int64_t bytes = state_bytes_after(best.training.learner->model(), trial.rung.length);
+  return {trial, bytes, std::move(best)};
 }
 
 Table outcome_table(const std::vector<Outcome>& outcomes) {
@@ -211,9 +245,10 @@ Table outcome_table(const std::vector<Outcome>& outcomes) {
   for (const Outcome& outcome : outcomes) {
     const auto& [learner, trained] = outcome.best.training;
     table.add_row(
-        {outcome.rung.length, outcome.rung.pairs, outcome.name, outcome.channels,
-         learner->parameter_count(), outcome.state_bytes, Cell::fixed(100 * outcome.accuracy(), 2),
-         Cell::fixed(trained.units_per_second * static_cast<double>(outcome.rung.length), 0),
+        {outcome.trial.rung.length, outcome.trial.rung.pairs, outcome.trial.name(),
+         outcome.trial.channels, learner->parameter_count(), outcome.state_bytes,
+         Cell::fixed(100 * outcome.accuracy(), 2),
+         Cell::fixed(trained.units_per_second * static_cast<double>(outcome.trial.rung.length), 0),
          trained.steps, fmt::format("{:g}", outcome.best.rate), outcome.best.tried});
   }
   return table;
@@ -244,19 +279,20 @@ void add_rung(const std::vector<Outcome>& outcomes, const MqarSettings& settings
   double smallest = INFINITY, largest = 0, highest = 0;
   for (size_t i = 0; i < outcomes.size(); ++i) {
     const Outcome& outcome = outcomes[i];
-    if (outcome.rung.length != rung.length || outcome.rung.pairs != rung.pairs) continue;
+    if (outcome.trial.rung.length != rung.length || outcome.trial.rung.pairs != rung.pairs)
+      continue;
     const auto bytes = static_cast<double>(outcome.state_bytes);
     smallest = std::min(smallest, bytes);
     largest = std::max(largest, bytes);
-    const std::string name = fmt::format("{}, {}", outcome.name, rung.text());
+    const std::string name = fmt::format("{}, {}", outcome.trial.name(), rung.text());
     results.add_point({.series = name, .x = bytes, .y = 100 * outcome.accuracy()});
-    if (series.empty() || series.back().shown != outcome.name) {
-      series.push_back({name, outcome.name});
+    if (series.empty() || series.back().shown != outcome.trial.name()) {
+      series.push_back({name, outcome.trial.name()});
       highest = 0;
       best.emplace_back();
     }
     highest = std::max(highest, 100 * outcome.accuracy());
-    best.back() = fmt::format("{} {:.1f}", outcome.name, highest);
+    best.back() = fmt::format("{} {:.1f}", outcome.trial.name(), highest);
   }
   results.conclude(fmt::format("{}, right answers (%) of the best width: {}.", rung.text(),
                                fmt::join(best, "; ")));
@@ -302,20 +338,10 @@ void add_mqar_differences(const MqarSettings& settings, StudyResults& results) {
 void run_mqar(StudyContext& context) {
   const MqarSettings settings =
       context.settings(quick_mqar(), default_mqar(), paper_mqar(), kNoSetting);
-  const std::vector<Entry> models = chosen_by_name(entries(), settings.models);
-  const std::vector<Rung> rungs = rungs_of(settings);
-  check_not_empty("lengths", settings.lengths);
-  check_not_empty("blocks", settings.blocks);
-  check_not_empty("channels", settings.channels);
-  check_not_empty("learning_rates", settings.learning_rates);
-  for (const Rung& rung : rungs) task::Mqar{task_of(settings, rung)};
   std::vector<Outcome> outcomes;
-  for (const Rung& rung : rungs)
-    for (const Entry& model : models)
-      for (const int64_t blocks : model.has_blocks ? settings.blocks : std::vector<int64_t>{1})
-        for (const int64_t channels : settings.channels)
-          outcomes.push_back(train_on_rung(context, settings, rung, model, blocks, channels));
-  for (const Rung& rung : rungs) add_rung(outcomes, settings, rung, context.results());
+  for (const Trial& trial : trials_of(context, settings))
+    outcomes.push_back(outcome_of(context, settings, trial));
+  for (const Rung& rung : rungs_of(settings)) add_rung(outcomes, settings, rung, context.results());
   context.results().add_table("networks", outcome_table(outcomes));
   add_mqar_differences(settings, context.results());
 }

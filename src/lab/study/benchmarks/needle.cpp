@@ -304,9 +304,10 @@ void run_needle(StudyContext& context) {
       context.settings(quick_needle(), default_needle(), default_needle(), kNoSetting);
   const std::vector<Reader> chosen = chosen_by_name(readers(), settings.models);
   check_not_empty("windows", settings.windows);
-  check_not_empty("learning_rates", settings.learning_rates);
+  check_rates(settings.learning_rates);
   for (const int64_t times : settings.windows)
     for (const NeedleKind kind : kKinds) task::Needle(settings.task(kind, times));
+  for (const Reader& reader : chosen) training_of(context, settings, reader.model).check();
   std::vector<std::pair<Json, BestRate>> trained;
   trained.reserve(chosen.size());  // they are pointed at
   std::vector<Found> all;

@@ -234,7 +234,7 @@ void run_small_budget(StudyContext& context) {
       quick_small_budget(), default_small_budget(), paper_small_budget(), kNoSetting);
   check_not_empty("texts", settings.texts);
   check_not_empty("sizes", settings.sizes);
-  check_not_empty("learning_rates", settings.learning_rates);
+  check_rates(settings.learning_rates);
   Tables tables;
   for (size_t i = 0; i < settings.texts.size(); ++i)
     train_on(settings.texts[i], fmt::format("text-{}", i + 1), settings, context, tables);

@@ -124,10 +124,11 @@ void run_rank(StudyContext& context) {
   const RankSettings settings =
       context.settings(quick_rank(), default_rank(), paper_rank(), kNoSetting);
   check_not_empty("tasks", settings.tasks);
+  std::vector<Row> chosen;
+  for (const std::string& name : settings.tasks) chosen.push_back(row_of(name));
   Table table("Numerical rank of the distillation G2",
               {"task", "d", "before training", "expected there", "after", "published"});
-  for (const std::string& name : settings.tasks) {
-    const Row& row = row_of(name);
+  for (const Row& row : chosen) {
     const Ranks ranks = trained_ranks(context, settings, row);
     table.add_row({row.name, row.width, Cell::fixed(ranks.before, 2),
                    Cell::fixed(expected_initial_rank(ranks.distilled, row.width), 2),

@@ -86,7 +86,7 @@ std::vector<Try> tries_of(const Contestant& contestant, const RecipeSettings& se
 void run_recipes(StudyContext& context) {
   const RecipeSettings settings =
       context.settings(quick_recipes(), default_recipes(), default_recipes(), kNoSetting);
-  check_not_empty("learning_rates", settings.learning_rates);
+  check_rates(settings.learning_rates);
   check_not_empty("alphas", settings.alphas);
   check_not_empty("slots", settings.slots);
   check_not_empty("widths", settings.widths);
@@ -96,20 +96,27 @@ void run_recipes(StudyContext& context) {
   common.train = settings.train;
   common.train.seed = context.training_seed(0);
 
+  const auto config_of = [&](const Try& one) {
+    task::TaskTrainingConfig config = common;
+    config.model = one.table;
+    config.train.learning_rate = one.rate;
+    config.train.min_learning_rate = one.rate / 100;
+    return config;
+  };
+
   std::vector<Contestant> models = baseline_contestants(settings.baselines);
   models.push_back({.name = "STM"});
+  models = chosen_by_name(models, settings.models);
+  for (const Contestant& model : models)
+    for (const Try& one : tries_of(model, settings)) config_of(one).check();
   Table table("What was tried", {"model", "rate", "how", "parameters", "validation loss", "test"});
   StudyResults& results = context.results();
   std::string best_of_all;
-  for (const Contestant& model : chosen_by_name(models, settings.models)) {
+  for (const Contestant& model : models) {
     double best = std::numeric_limits<double>::infinity();
     std::string recipe;
     for (const Try& one : tries_of(model, settings)) {
-      task::TaskTrainingConfig config = common;
-      config.model = one.table;
-      config.train.learning_rate = one.rate;
-      config.train.min_learning_rate = one.rate / 100;
-      task::TaskLearner learner(config);
+      task::TaskLearner learner(config_of(one));
       const std::string name =
           fmt::format("{}, {:.2g}{}", one.model, one.rate, one.how.empty() ? "" : ", " + one.how);
       const Trained trained = train_contestant(context, learner, {.name = name}, 0, 1);

@@ -83,11 +83,15 @@ std::vector<Contestant> baseline_contestants(const Baselines& baselines, int64_t
 std::vector<TrainedContestant<task::TaskLearner>> compare_on_task(
     StudyContext& context, const task::TaskTrainingConfig& common,
     const std::vector<Contestant>& contestants, int64_t runs) {
-  return compare(context, contestants, runs, [&](const Contestant& contestant, uint64_t seed) {
+  const auto config_of = [&](const Contestant& contestant, uint64_t seed) {
     task::TaskTrainingConfig config = common;
     config.model = contestant.model;
     config.train.seed = seed;
-    return std::make_unique<task::TaskLearner>(config);
+    return config;
+  };
+  for (const Contestant& contestant : contestants) config_of(contestant, context.seed()).check();
+  return compare(context, contestants, runs, [&](const Contestant& contestant, uint64_t seed) {
+    return std::make_unique<task::TaskLearner>(config_of(contestant, seed));
   });
 }
 

@@ -97,7 +97,8 @@ config::Json model_table(const typename Model::Config& config, int64_t embedding
   return table;
 }
 
-/// Trains each contestant on what `common` says without a model and a seed.
+/// Trains each contestant on what `common` says without a model and a seed. Throws UsageError
+/// before any training where one of them cannot be trained.
 std::vector<TrainedContestant<task::TaskLearner>> compare_on_task(
     StudyContext& context, const task::TaskTrainingConfig& common,
     const std::vector<Contestant>& contestants, int64_t runs);
