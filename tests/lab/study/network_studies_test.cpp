@@ -90,6 +90,21 @@ TEST_F(NetworkStudies, RefuseToMeasureNothingBeforeAnyTraining) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "config.toml"));
 }
 
+TEST_F(NetworkStudies, NeedWhatTheyAreGivenBeforeAnyTraining) {
+  const std::string nowhere = folder_ / "nowhere";
+  EXPECT_THAT(message_of<DataError>([&] {
+                run("prompts", {{"mosaic", nowhere}});
+              }),
+              HasSubstr("nowhere"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "config.toml"));
+  EXPECT_THAT(
+      message_of<std::runtime_error>([&] {
+        run("small-budget", {{"texts", {other_text(), nowhere}}, {"data", {{"stories", 0}}}});
+      }),
+      HasSubstr("nowhere"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "text-1" / "channels-64"));
+}
+
 TEST_F(NetworkStudies, TrainedNetworksAreKept) {
   const Json settings = {{"depths", {1}}};
   const std::string first = run("depth", settings).point_table().csv();

@@ -132,7 +132,11 @@ TEST_F(StmStudies, BabiComparesTheErrorOfEveryTask) {
   Json from_files = settings;
   from_files["data"] = stories.native();
   EXPECT_EQ(run("babi", from_files).comparisons().front().ours, results.comparisons().front().ours);
-  EXPECT_THROW(run("babi", {{"data", (folder_ / "nowhere").native()}}), std::runtime_error);
+  EXPECT_THAT(test::message_of<DataError>([&] {
+                test::run_quick("stm/babi", {{"data", (folder_ / "nowhere").native()}},
+                                folder_ / "nowhere-study");
+              }),
+              HasSubstr("the file is missing"));
 }
 
 TEST_F(StmStudies, AssociativeRetrievalLeavesPartsOut) {

@@ -159,13 +159,17 @@ struct Readers {
 
 /// From the directories that the settings name, or trained here.
 Readers make_readers(const PromptSettings& settings, const StudyContext& context) {
+  // What is given is read before anything is trained.
+  const auto given = [](const std::string& folder) {
+    return folder.empty() ? nullptr : load_model(folder);
+  };
+  const auto gpt = given(settings.gpt), mosaic = given(settings.mosaic);
   Readers readers;
-  if (settings.gpt.empty() || settings.mosaic.empty())
-    readers.corpus = prepare_study_corpus(settings.data, context);
+  if (!gpt || !mosaic) readers.corpus = prepare_study_corpus(settings.data, context);
   const auto add = [&](const std::string& name, const std::string& kind,
-                       const std::string& folder) {
-    if (!folder.empty()) {
-      readers.all.emplace_back(name, load_model(folder), Tokenizer::load(folder));
+                       const std::shared_ptr<LanguageModel>& model, const std::string& folder) {
+    if (model) {
+      readers.all.emplace_back(name, model, Tokenizer::load(folder));
       return;
     }
     auto trained = train_networks(settings, {network_of(name, kind)}, *readers.corpus, context);
@@ -173,8 +177,8 @@ Readers make_readers(const PromptSettings& settings, const StudyContext& context
     readers.all.emplace_back(name, readers.trained.back().first().learner->model(),
                              readers.corpus->tokenizer);
   };
-  add("GPT", "gpt", settings.gpt);
-  add("Memory Mosaic", "memory_mosaic", settings.mosaic);
+  add("GPT", "gpt", gpt, settings.gpt);
+  add("Memory Mosaic", "memory_mosaic", mosaic, settings.mosaic);
   return readers;
 }
 

@@ -205,11 +205,10 @@ struct Tables {
 };
 
 /// All networks of all sizes on one text, in the folder `place`.
-void train_on(const std::string& text, const std::string& place,
+void train_on(const std::string& text, const Halves& halves, const std::string& place,
               const SmallBudgetSettings& settings, StudyContext& context, Tables& tables) {
   NetworkSettings sized = settings;
   sized.data = data_of(text, settings.data);
-  const Halves halves = halves_of(prepare_study_corpus(sized.data, context, place + "/corpus"));
   for (int64_t channels : settings.sizes) {
     sized.channels = channels;
     std::vector<Result> outcomes;
@@ -235,9 +234,14 @@ void run_small_budget(StudyContext& context) {
   check_not_empty("texts", settings.texts);
   check_not_empty("sizes", settings.sizes);
   check_rates(settings.learning_rates);
-  Tables tables;
+  const auto place = [](size_t text) { return fmt::format("text-{}", text + 1); };
+  std::vector<Halves> texts;  // read before any training: one may be missing
   for (size_t i = 0; i < settings.texts.size(); ++i)
-    train_on(settings.texts[i], fmt::format("text-{}", i + 1), settings, context, tables);
+    texts.push_back(halves_of(prepare_study_corpus(data_of(settings.texts[i], settings.data),
+                                                   context, place(i) + "/corpus")));
+  Tables tables;
+  for (size_t i = 0; i < texts.size(); ++i)
+    train_on(settings.texts[i], texts[i], place(i), settings, context, tables);
   StudyResults& results = context.results();
   results.add_table("losses", std::move(tables.losses));
   results.add_table("searches", std::move(tables.searches));
