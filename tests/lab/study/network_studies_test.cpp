@@ -92,7 +92,7 @@ TEST_F(NetworkStudies, RefuseToMeasureNothingBeforeAnyTraining) {
 
 TEST_F(NetworkStudies, NeedWhatTheyAreGivenBeforeAnyTraining) {
   const std::string nowhere = folder_ / "nowhere";
-  EXPECT_THAT(message_of<DataError>([&] {
+  EXPECT_THAT(message_of<std::runtime_error>([&] {
                 run("prompts", {{"mosaic", nowhere}});
               }),
               HasSubstr("nowhere"));
