@@ -101,20 +101,20 @@ struct SettingValue {
   std::string path, value;
 };
 
-void flatten(const Json& settings, const std::string& path, std::vector<SettingValue>& flat) {
+/// Every scalar or array of nested settings, in their order.
+std::vector<SettingValue> flattened(const Json& settings, const std::string& prefix = "") {
+  std::vector<SettingValue> flat;
   for (const auto& [name, value] : settings.items()) {
-    const std::string own = path.empty() ? name : path + "." + name;
-    if (value.is_object())
-      flatten(value, own, flat);
-    else
-      flat.push_back({own, value.dump()});
+    std::vector<SettingValue> own = {{prefix + name, value.dump()}};
+    if (value.is_object()) own = flattened(value, prefix + name + ".");
+    flat.insert(flat.end(), own.begin(), own.end());
   }
+  return flat;
 }
 
 /// Null where there is no such setting.
 const SettingValue* find(const std::vector<SettingValue>& flat, const std::string& path) {
-  const auto place = std::find_if(flat.begin(), flat.end(),
-                                  [&](const SettingValue& one) { return one.path == path; });
+  const auto place = std::ranges::find(flat, path, &SettingValue::path);
   return place == flat.end() ? nullptr : &*place;
 }
 
@@ -132,13 +132,6 @@ void collect_help(const std::vector<config::Field>& fields, std::vector<std::str
     else
       help.push_back(field.help);
   }
-}
-
-/// Every scalar or array of nested settings, in their order.
-std::vector<SettingValue> flattened(const Json& settings) {
-  std::vector<SettingValue> flat;
-  flatten(settings, "", flat);
-  return flat;
 }
 
 /// The first setting in which `before` and `now` differ, as "alpha = 2, now it is 1.5"; empty where

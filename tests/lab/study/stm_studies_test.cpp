@@ -154,6 +154,23 @@ TEST_F(StmStudies, AssociativeRetrievalLeavesPartsOut) {
   EXPECT_THAT(results.summary(), HasSubstr("not reached"));
 }
 
+TEST_F(StmStudies, AssociativeRetrievalHasPublishedNumbersOfTwoLengths) {
+  const auto epochs = [&](const Json& task, size_t comparisons) {
+    const test::TemporaryFolder folder;
+    Json settings = tiny();
+    settings["models"] = {"STM"};
+    settings["task"] = task;
+    const StudyResults results =
+        test::run_quick("stm/associative-retrieval", settings, folder.path());
+    EXPECT_EQ(results.comparisons().size(), comparisons) << task.dump();
+    return read_file(folder / "epochs.csv");
+  };
+  EXPECT_THAT(epochs({{"pairs", 14}}, 1), HasSubstr("STM,not reached,,20\n"));
+  EXPECT_THAT(epochs({{"pairs", 24}}, 1), HasSubstr("STM,not reached,,80\n"));
+  EXPECT_THAT(epochs({{"pairs", 8}}, 0), HasSubstr("STM,not reached,,\n"));
+  EXPECT_THAT(epochs({{"pairs", 14}, {"keys", 20}}, 0), HasSubstr("STM,not reached,,\n"));
+}
+
 TEST_F(StmStudies, NthFarthestVariesTheQueries) {
   Json settings = tiny();
   settings["models"] = {"STM, n_q = 1", "STM, n_q = 8"};

@@ -136,29 +136,24 @@ std::vector<double> recalls_of(const NaturalTextSettings& settings, const StudyT
 
 void measure_recall(StudyContext& context, const NaturalTextSettings& settings,
                     const StudyText& text) {
-  std::vector<std::vector<Cell>> rows;
-  std::vector<std::string> columns;
-  Progress progress(context.progress(), "Natural text",
-                    static_cast<int64_t>(settings.tokens.size()));
-  for (const int64_t tokens : settings.tokens) {
-    columns = {"tokens stored"};
-    rows.push_back({tokens});
-    const auto recalls = context.part(fmt::format("{} tokens", tokens), [&] {
-      return recalls_of(settings, text, tokens, context.seed());
-    });
-    for (size_t k = 0; k < recalls.size(); ++k) {
-      const std::string& series = recall_series()[k];
-      const double recall = recalls[k];
-      context.results().add_point(
-          {.series = series, .x = static_cast<double>(tokens), .y = recall});
-      columns.push_back(series);
-      rows.back().push_back(Cell::fixed(recall, 4));
-    }
-    progress.update(static_cast<int64_t>(rows.size()), fmt::format("{} tokens", tokens));
-  }
+  std::vector<std::string> columns = recall_series();
+  columns.insert(columns.begin(), "tokens stored");
   Table table(fmt::format("Recall of stored text, d = {}, h = 4, l = 3", settings.dimension),
               columns);
-  for (auto& row : rows) table.add_row(std::move(row));
+  Progress progress(context.progress(), "Natural text", std::ssize(settings.tokens));
+  for (const int64_t tokens : settings.tokens) {
+    const std::string part = fmt::format("{} tokens", tokens);
+    const auto recalls =
+        context.part(part, [&] { return recalls_of(settings, text, tokens, context.seed()); });
+    std::vector<Cell> row = {tokens};
+    for (size_t k = 0; k < recalls.size(); ++k) {
+      context.results().add_point(
+          {.series = recall_series()[k], .x = static_cast<double>(tokens), .y = recalls[k]});
+      row.push_back(Cell::fixed(recalls[k], 4));
+    }
+    table.add_row(std::move(row));
+    progress.advance(part);
+  }
   context.results().add_table("recall", std::move(table));
   context.results().add_chart(
       "natural-text",

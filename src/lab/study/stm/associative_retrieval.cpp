@@ -95,11 +95,11 @@ std::vector<Contestant> retrieval_contestants(const RetrievalSettings& settings)
 }
 
 /// Epochs of the paper's 100,000 samples until the validation accuracy was kSolved percent.
+/// published: null where there is nothing for these settings.
 Table epochs_table(const std::vector<TrainedContestant<task::TaskLearner>>& models,
-                   const RetrievalSettings& settings) {
+                   const RetrievalSettings& settings, const PublishedColumn* published) {
   Table table(fmt::format("Until {} % of the validation answers are right", kSolved),
               {"model", "updates", "epochs of 100,000 samples", "published: epochs to the best"});
-  const auto* published = published_for(settings.task.pairs);
   for (const auto& model : models) {
     const auto found = published ? published->find(model.name) : PublishedColumn::const_iterator();
     const bool known = published && found != published->end();
@@ -114,12 +114,15 @@ Table epochs_table(const std::vector<TrainedContestant<task::TaskLearner>>& mode
 }
 
 void run_associative_retrieval(StudyContext& context) {
-  const RetrievalSettings settings =
-      context.settings(quick_retrieval(), default_retrieval(), paper_retrieval(), {"task"});
+  // Numbers are published for two numbers of pairs.
+  const RetrievalSettings settings = context.settings(
+      quick_retrieval(), default_retrieval(), paper_retrieval(), {"task.keys", "task.min_pairs"});
   const auto models =
       compare_models(context, "associative-retrieval", settings, retrieval_contestants(settings),
                      "", {{"min_pairs", settings.fewest_training_pairs}});
-  context.results().add_table("epochs", epochs_table(models, settings));
+  const PublishedColumn* published =
+      context.references_hold() ? published_for(settings.task.pairs) : nullptr;
+  context.results().add_table("epochs", epochs_table(models, settings, published));
   if (settings.fewest_training_pairs > 0)
     context.results().add_difference(fmt::format(
         "Training has {} to {} pairs, so that the model can begin with short sequences.",
