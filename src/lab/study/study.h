@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdio>
@@ -74,6 +75,15 @@ inline const std::vector<std::string_view> kEverySetting = {""}, kNoSetting = {}
 template <typename List>
 void check_not_empty(const char* name, const List& list) {
   if (list.empty()) throw UsageError("{} is empty, so nothing is measured", name);
+}
+
+/// A visitor of fields that leaves these out: settings that a study does not use.
+template <typename Visitor>
+auto all_but(const std::vector<std::string_view>& unused, Visitor& field) {
+  return [&](std::string_view name, auto& member, std::string_view help,
+             const config::Demand& demand = {}) {
+    if (std::ranges::find(unused, name) == unused.end()) field(name, member, help, demand);
+  };
 }
 
 /// What a running study sees: its options, its settings, its folder, and the results it fills.

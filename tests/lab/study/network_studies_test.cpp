@@ -33,6 +33,8 @@ class NetworkStudies : public testing::Test {
         {"heads", 2},
         {"channels", 8},
         {"window", 32}};
+    if (name == "depth") all.erase("layers");  // it has a list of them
+    if (name == "small-budget") all.erase("channels");
     all.merge_patch(settings);
     return test::run_quick("memory-mosaics/" + name, all, folder_.path(), seed);
   }
@@ -88,6 +90,17 @@ TEST_F(NetworkStudies, RefuseToMeasureNothingBeforeAnyTraining) {
       }),
       HasSubstr("data.stories is 0, expected 1 or more"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "config.toml"));
+}
+
+TEST_F(NetworkStudies, RefuseTheSizeOfWhichTheyHaveAList) {
+  EXPECT_THAT(message_of<UsageError>([&] {
+                run("depth", {{"layers", 2}});
+              }),
+              HasSubstr("unknown key 'layers'"));
+  EXPECT_THAT(message_of<UsageError>([&] {
+                run("small-budget", {{"channels", 8}});
+              }),
+              HasSubstr("unknown key 'channels'"));
 }
 
 TEST_F(NetworkStudies, NeedWhatTheyAreGivenBeforeAnyTraining) {

@@ -18,8 +18,8 @@ struct DepthSettings : NetworkSettings {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    NetworkSettings::visit_fields(field);
-    field("depths", depths, "blocks of the networks, in place of `layers`");
+    NetworkSettings::visit_fields(all_but({"layers"}, field));
+    field("depths", depths, "blocks of the networks");
   }
 };
 

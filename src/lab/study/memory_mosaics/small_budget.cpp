@@ -26,10 +26,10 @@ struct SmallBudgetSettings : NetworkSettings {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    NetworkSettings::visit_fields(field);
+    NetworkSettings::visit_fields(all_but({"channels"}, field));
     field("texts", texts,
           "text files or folders; empty: a text that the machine has; stories: ours");
-    field("sizes", sizes, "channels of the networks, in place of `channels`");
+    field("sizes", sizes, "channels of the networks");
     field("learning_rates", learning_rates,
           "those tried for each network; the loss on one half of the validation text decides");
     field("seeds", seeds,

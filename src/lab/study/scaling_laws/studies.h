@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -20,15 +19,6 @@
 namespace tessera::scaling_laws {
 
 constexpr Paper kPaper = {"scaling-laws", "Cabannes, Dohmatob, Bietti 2024"};
-
-/// Visits the fields that are not among these.
-template <typename Visitor>
-auto all_but(const std::vector<std::string_view>& unused, Visitor& field) {
-  return [&](std::string_view name, auto& member, std::string_view help,
-             const config::Demand& demand = {}) {
-    if (std::ranges::find(unused, name) == unused.end()) field(name, member, help, demand);
-  };
-}
 
 /// What most of these studies can change.
 struct Settings {
