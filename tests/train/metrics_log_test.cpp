@@ -68,6 +68,7 @@ TEST(MetricsLog, HasTheLossesOfUpdatesAndWhatEvaluationsFound) {
   log.write({{"kind", "step"}, {"step", 1}, {"loss", 2.5}});
   log.write({{"kind", "evaluation"}, {"step", 1}, {"metrics", {{"loss", 3}, {"share", 0.5}}}});
   log.write({{"kind", "sample"}, {"step", 1}, {"text", "once"}});
+  log.write({{"kind", "evaluation"}, {"step", 0}});  // of a learner that measures nothing
   log.write({{"kind", "step"}, {"step", 2}, {"loss", NAN}});
   log.write({{"kind", "evaluation"}, {"step", 2}, {"metrics", {{"loss", INFINITY}}}});
   const auto losses = logged_losses(folder.path());

@@ -105,8 +105,8 @@ struct SettingValue {
 std::vector<SettingValue> flattened(const Json& settings, const std::string& prefix = "") {
   std::vector<SettingValue> flat;
   for (const auto& [name, value] : settings.items()) {
-    std::vector<SettingValue> own = {{prefix + name, value.dump()}};
-    if (value.is_object()) own = flattened(value, prefix + name + ".");
+    const auto own = value.is_object() ? flattened(value, prefix + name + ".")
+                                       : std::vector<SettingValue>{{prefix + name, value.dump()}};
     flat.insert(flat.end(), own.begin(), own.end());
   }
   return flat;

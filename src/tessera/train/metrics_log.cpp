@@ -219,17 +219,20 @@ std::vector<Json> MetricsLog::read(const std::filesystem::path& path) {
 std::map<int64_t, std::map<std::string, double>> logged_evaluations(
     const std::filesystem::path& run) {
   std::map<int64_t, std::map<std::string, double>> evaluations;
-  for (const Json& line : MetricsLog::read(run / MetricsLog::kFile))
-    if (line.at("kind") == "evaluation")
-      for (const auto& [name, value] : line.at("metrics").items())
-        evaluations[line["step"].get<int64_t>()][name] = number_of(value);
+  for (const Json& line : MetricsLog::read(run / MetricsLog::kFile)) {
+    if (line.value("kind", "") != "evaluation") continue;
+    const Json metrics = line.value("metrics", Json::object());
+    for (const auto& [name, value] : metrics.items())
+      evaluations[line["step"].get<int64_t>()][name] = number_of(value);
+  }
   return evaluations;
 }
 
 std::map<int64_t, double> logged_losses(const std::filesystem::path& run) {
   std::map<int64_t, double> losses;
   for (const Json& line : MetricsLog::read(run / MetricsLog::kFile))
-    if (line.at("kind") == "step") losses[line["step"].get<int64_t>()] = number_of(line.at("loss"));
+    if (line.value("kind", "") == "step")
+      losses[line["step"].get<int64_t>()] = number_of(line.at("loss"));
   return losses;
 }
 
