@@ -3,11 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "lab/task/babi/simulator.h"
 #include "tessera/base/error.h"
+#include "tessera/base/file.h"
+#include "tessera/base/interrupt.h"
 #include "tessera/checkpoint/model_directory.h"
+#include "tessera/train/checkpoint.h"
 #include "tessera/train/training_report.h"
 #include "tests/support/other_device.h"
 #include "tests/support/temporary_folder.h"
@@ -73,6 +77,26 @@ TEST(Learners, OfEveryTaskLeaveARunThatIsRepeatedResumedAndLoaded) {
     const auto repeated = make_learner(written, "config.toml");
     EXPECT_EQ(train(*repeated, RunFolder(folder / (name + "-2"), Start::kNew), nullptr, "").test,
               trained.test);
+  }
+}
+
+TEST(Learners, GoOnAfterASignalAsIfThereHadBeenNone) {
+  const TemporaryFolder folder;
+  for (const Json& json : configurations(folder / "stories")) {
+    const std::string name = json.at("task").at("name");
+    SCOPED_TRACE(name);
+    const auto weights_after_training = [&](const std::string& run, Start start) {
+      train(*make_learner(json, "test"), RunFolder(folder / run, start), nullptr, "");
+      return read_file(folder / run / "model" / "model.safetensors");
+    };
+    {
+      const InterruptGuard guard;
+      std::raise(SIGINT);
+      EXPECT_THROW(weights_after_training(name, Start::kNew), Interrupted);
+    }
+    EXPECT_EQ(Checkpoints(folder / name / "checkpoints", 1).last_step(), 1);
+    EXPECT_TRUE(weights_after_training(name, Start::kResume) ==
+                weights_after_training(name + "-whole", Start::kNew));
   }
 }
 

@@ -4,12 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "lab/task/babi/simulator.h"
 #include "tessera/base/error.h"
-#include "tessera/base/interrupt.h"
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/train/checkpoint.h"
 #include "tessera/train/metrics_log.h"
@@ -138,15 +136,6 @@ TEST_F(BabiTraining, AResumedRunIsTheUninterruptedOne) {
   config_.data.most_sentences = 5;
   EXPECT_THAT(message_of<UsageError>([&] { train("resumed", Start::kResume); }),
               HasSubstr("data.most_sentences"));
-}
-
-TEST_F(BabiTraining, ASignalSavesTheRun) {
-  {
-    const InterruptGuard guard;
-    std::raise(SIGINT);
-    EXPECT_THROW(train("run"), Interrupted);
-  }
-  EXPECT_TRUE(same_weights(train("run", Start::kResume).learner->model(), train("other")));
 }
 
 TEST_F(BabiTraining, RefusesWhatMakesNoSense) {

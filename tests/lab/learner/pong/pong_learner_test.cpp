@@ -4,13 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/error.h"
-#include "tessera/base/interrupt.h"
 #include "tessera/checkpoint/model_directory.h"
-#include "tessera/train/checkpoint.h"
 #include "tessera/train/training.h"
 #include "tests/model/model_checks.h"
 #include "tests/support/temporary_folder.h"
@@ -135,19 +132,6 @@ TEST(PongTraining, AnAgentRefusesTheStateOfAnother) {
   EXPECT_THAT(message_of<UsageError>([&] { stm.read(frames, std::move(state)); }),
               HasSubstr("another kind of model"));
   EXPECT_EQ(state.rows(), 2);
-}
-
-TEST(PongTraining, ASignalSavesACheckpoint) {
-  const TemporaryFolder folder;
-  const PongTrainingConfig config = tiny_config(PongMemory::kLstm);
-  {
-    const InterruptGuard guard;
-    std::raise(SIGINT);
-    EXPECT_THROW(train(config, folder / "run"), Interrupted);
-  }
-  EXPECT_EQ(Checkpoints(folder / "run" / "checkpoints", 1).paths().size(), 1u);
-  const TrainedPongAgent resumed = train(config, folder / "run", Start::kResume);
-  EXPECT_TRUE(weights_of(resumed.agent).equal(weights_of(train(config, folder / "whole").agent)));
 }
 
 TEST(PongTraining, AnotherSeedIsAnotherRun) {

@@ -2,11 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <csignal>
-
 #include "lab/learner/regbench/regbench_learner.h"
 #include "tessera/base/error.h"
-#include "tessera/base/interrupt.h"
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/train/training.h"
 #include "tests/support/temporary_folder.h"
@@ -85,16 +82,6 @@ TEST(RegBenchTraining, ARunInPiecesIsTheWholeRun) {
   const Trained pieces = train(config, folder / "pieces", Start::kResume);
   EXPECT_EQ(pieces.validation, whole.validation);
   EXPECT_EQ(pieces.test, whole.test);
-}
-
-TEST(RegBenchTraining, ASignalLeavesARunThatGoesOn) {
-  const TemporaryFolder folder;
-  {
-    const InterruptGuard guard;
-    std::raise(SIGINT);
-    EXPECT_THROW(train(small_training(), folder / "run", Start::kNew), Interrupted);
-  }
-  EXPECT_EQ(train(small_training(), folder / "run", Start::kResume).steps, 60);
 }
 
 TEST(RegBenchTraining, SplitsShareNothingButLanguagesWhereTheyAreMeant) {

@@ -4,11 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/error.h"
-#include "tessera/base/interrupt.h"
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/model/language_model.h"
 #include "tessera/train/metrics_log.h"
@@ -223,16 +221,6 @@ TEST(TaskTraining, ARunInPiecesIsTheWholeRun) {
   const TrainedOnTask pieces = train(json, folder / "pieces", Start::kResume);
   EXPECT_TRUE(equal_parameters(pieces.learner->model(), whole));
   EXPECT_EQ(pieces.trained.test, whole.trained.test);
-}
-
-TEST(TaskTraining, ASignalLeavesARunThatGoesOn) {
-  const TemporaryFolder folder;
-  {
-    const InterruptGuard guard;
-    std::raise(SIGINT);
-    EXPECT_THROW(train(small_copy(), folder / "run", Start::kNew), Interrupted);
-  }
-  EXPECT_EQ(train(small_copy(), folder / "run", Start::kResume).trained.steps, 60);
 }
 
 TEST(TaskTraining, ARunGoesOnOnlyAsItBegan) {
