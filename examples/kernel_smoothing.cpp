@@ -10,7 +10,7 @@
 
 #include <cstdio>
 
-#include "tessera/ops/causal_read.h"
+#include "tessera/ops/memory_read.h"
 
 int main() {
   // One sequence of three steps, one head, two channels: [B, T, H, D] = [1, 3, 1, 2]. The third key

@@ -10,7 +10,6 @@
 
 #include "bench/support/peak_memory.h"
 #include "bench/support/program.h"
-#include "tessera/ops/causal_read.h"
 #include "tessera/ops/memory_read.h"
 
 namespace tessera::bench::reads {

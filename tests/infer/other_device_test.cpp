@@ -7,7 +7,6 @@
 #include "tessera/infer/generate.h"
 #include "tessera/infer/inspection.h"
 #include "tessera/infer/scoring.h"
-#include "tessera/infer/slot_readers.h"
 #include "tests/infer/tiny_models.h"
 #include "tests/support/other_device.h"
 #include "tests/support/temporary_folder.h"

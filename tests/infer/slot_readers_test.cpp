@@ -1,4 +1,4 @@
-#include "tessera/infer/slot_readers.h"
+#include "tessera/infer/inspection.h"
 
 #include <ATen/ATen.h>
 

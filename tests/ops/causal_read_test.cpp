@@ -1,4 +1,4 @@
-#include "tessera/ops/causal_read.h"
+#include "tessera/ops/memory_read.h"
 
 #include <cmath>
 

@@ -6,7 +6,6 @@
 #include <new>
 
 #include "tessera/base/error.h"
-#include "tessera/ops/causal_read.h"
 #include "tessera/ops/detail/dispatch.h"
 #include "tessera/ops/weights.h"
 #include "tests/ops/float_agreement.h"

@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "tessera/base/error.h"
-#include "tessera/ops/causal_read.h"
 #include "tessera/ops/detail/dispatch.h"
 #include "tessera/ops/linear.h"
 #include "tessera/ops/memory_read.h"

@@ -1,4 +1,4 @@
-#include "tessera/plan/law_plan.h"
+#include "tessera/plan/planner.h"
 
 #include <gtest/gtest.h>
 

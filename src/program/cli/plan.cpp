@@ -15,7 +15,7 @@
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
 #include "tessera/plan/counts_file.h"
-#include "tessera/plan/law_plan.h"
+#include "tessera/plan/planner.h"
 
 namespace tessera::cli {
 namespace {

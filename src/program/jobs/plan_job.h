@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "tessera/base/config.h"
-#include "tessera/plan/law_plan.h"
+#include "tessera/plan/planner.h"
 
 namespace tessera::jobs {
 

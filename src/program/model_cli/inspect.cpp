@@ -19,7 +19,6 @@
 #include "tessera/base/file.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/infer/model_folder.h"
-#include "tessera/infer/slot_readers.h"
 #include "tessera/report/table.h"
 #include "tessera/report/text.h"
 #include "tessera/tensor/device.h"

@@ -5,7 +5,7 @@
 
 #include "program/web/inspection_page.h"
 #include "tessera/base/error.h"
-#include "tessera/infer/slot_readers.h"
+#include "tessera/infer/inspection.h"
 #include "tessera/model/language_model.h"
 
 namespace tessera::jobs {

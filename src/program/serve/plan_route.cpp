@@ -9,7 +9,7 @@
 #include "program/serve/api_error.h"
 #include "program/serve/fields.h"
 #include "program/serve/service.h"
-#include "tessera/plan/law_plan.h"
+#include "tessera/plan/planner.h"
 
 namespace tessera::serve {
 namespace {

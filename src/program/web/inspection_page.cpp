@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "program/web/web_files.h"
-#include "tessera/infer/slot_readers.h"
+#include "tessera/infer/inspection.h"
 #include "tessera/report/text.h"
 
 namespace tessera::web {

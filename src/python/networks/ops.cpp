@@ -7,7 +7,6 @@
 
 #include "python/networks/traced_op.h"
 #include "tessera/base/config.h"
-#include "tessera/ops/causal_read.h"
 #include "tessera/ops/key_value_extraction.h"
 #include "tessera/ops/linear_cross_entropy.h"
 #include "tessera/ops/memory_read.h"

@@ -1,4 +1,4 @@
-#include "tessera/checkpoint/foreign_weights.h"
+#include "tessera/checkpoint/model_directory.h"
 
 #include <ATen/ATen.h>
 

@@ -1,19 +1,38 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "tessera/base/config.h"
-#include "tessera/checkpoint/foreign_weights.h"
 #include "tessera/ops/number_formats.h"
+#include "tessera/tensor/tensor_file.h"
 
 namespace tessera {
 
 class LanguageModel;
 class SequenceModel;
+
+/// A format in which another program keeps weights, and the prefix of its names there.
+///   nanomosaics         nanoMosaics (Memory Mosaics, alternate parameterisation)
+///   memory-mosaics      the library behind the experiments of Zhang et al. 2024
+///   memory-mosaics-eft  the same library's variant with a fused scan, whose leaks are named twice
+///   nanogpt             nanoGPT
+///   gpt2                GPT-2 as Hugging Face names it: linear weights transposed, tanh GELU
+///   sam                 the two-memory model of Le et al. 2020 (`stm_basic.STM`), of one step
+/// The prefix stands before every name ("transformer.", "module.", "_orig_mod."); GPT-2's
+/// lm_head.weight alone never has one. Each kind of model lists its formats (ModelKind).
+struct ForeignFormat {
+  std::string name;
+  std::string prefix;
+};
+
+/// The names of all formats.
+std::vector<std::string_view> weight_format_names();
 
 /// Writes config.json (kind, format, source, the numbers of the weights, hyper-parameters) and
 /// model.safetensors into the folder, creating it where it is missing; each file appears whole or
@@ -47,5 +66,32 @@ config::Json model_table(const std::filesystem::path& folder);
 
 /// The format that the folder's model was imported from. Throws as load_model does.
 std::optional<ForeignFormat> source_of_model(const std::filesystem::path& folder);
+
+struct ImportedModel {
+  std::shared_ptr<SequenceModel> model;
+  ForeignFormat format;  ///< memory-mosaics may turn out to be memory-mosaics-eft
+};
+
+/// Builds a model from a foreign state dict in a safetensors file. Its sizes are those of `sizes`
+/// ("heads", "window"), else of the file's metadata (n_layer, n_head, n_embd, block_size
+/// or n_positions, vocab_size, pmem_size, pmem_count; for sam input, output, num_slot, slot_size,
+/// rel_size, mlp_size, out_att_size), else of the tensors' shapes. What shapes do
+/// not tell: a GPT's heads, assumed to be 64 channels wide, as in GPT-2 of every size; the window
+/// of a Memory Mosaic without buffers, assumed to be 512 tokens, as in the paper. Dropout, which no
+/// state dict tells, is 0. Buffers are ignored. Throws DataError that
+/// names every wrong, missing and unexpected tensor with the expected and found shapes, before the
+/// model is allocated; UsageError on an unknown format and unknown `sizes`.
+ImportedModel import_weights(std::string_view format, const std::filesystem::path& file,
+                             const std::map<std::string, int64_t>& sizes = {});
+
+/// Writes the model's parameters under the format's names, with its sizes in the metadata. What
+/// import_weights then reads is the same model to the bit. Throws UsageError where the format
+/// cannot hold the model.
+void export_weights(const ForeignFormat& format, const SequenceModel& model,
+                    const std::filesystem::path& file);
+
+/// Tensors under own parameter names (parameters, or gradients of them), as the format names and
+/// shapes them. A parameter that a state dict holds twice is given once, under its first name.
+NamedTensors to_foreign(const ForeignFormat& format, const NamedTensors& own);
 
 }  // namespace tessera

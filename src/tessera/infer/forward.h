@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "tessera/checkpoint/foreign_weights.h"
+#include "tessera/checkpoint/model_directory.h"
 #include "tessera/tensor/tensor_file.h"
 
 namespace tessera {

@@ -2,7 +2,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/checkpoint/model_directory.h"
-#include "tessera/infer/slot_readers.h"
+#include "tessera/infer/inspection.h"
 #include "tessera/model/language_model.h"
 #include "tessera/tensor/device.h"
 

@@ -7,7 +7,7 @@
 
 #include "tessera/memory/rows_of_states.h"
 #include "tessera/memory/stored_pairs.h"
-#include "tessera/ops/causal_read.h"
+#include "tessera/ops/memory_read.h"
 #include "tessera/ops/weights.h"
 #include "tessera/tensor/check.h"
 

@@ -7,7 +7,6 @@
 
 #include "tessera/memory/make_linear.h"
 #include "tessera/model/initialisation.h"
-#include "tessera/ops/causal_read.h"
 #include "tessera/ops/dropout.h"
 #include "tessera/ops/linear.h"
 #include "tessera/ops/memory_read.h"

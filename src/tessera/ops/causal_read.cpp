@@ -1,4 +1,4 @@
-#include "tessera/ops/causal_read.h"
+#include "tessera/ops/memory_read.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>

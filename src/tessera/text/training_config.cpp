@@ -1,4 +1,4 @@
-#include "tessera/text/training_config.h"
+#include "tessera/text/text_learner.h"
 
 #include <filesystem>
 #include <nlohmann/json.hpp>

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "lab/baseline/lstm.h"
-#include "tessera/checkpoint/foreign_weights.h"
+#include "tessera/checkpoint/model_directory.h"
 #include "tessera/infer/inspection.h"
 #include "tessera/ops/number_formats.h"
 #include "tests/checkpoint/weight_files.h"

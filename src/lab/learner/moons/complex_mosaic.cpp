@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/error.h"
-#include "tessera/ops/causal_read.h"
 #include "tessera/ops/linear.h"
+#include "tessera/ops/memory_read.h"
 #include "tessera/tensor/check.h"
 
 namespace tessera::ops {

@@ -6,7 +6,6 @@
 #include "tessera/base/error.h"
 #include "tessera/memory/detail/output_projection.h"
 #include "tessera/memory/rows_of_states.h"
-#include "tessera/ops/causal_read.h"
 #include "tessera/ops/memory_read.h"
 #include "tessera/ops/memory_step.h"
 #include "tessera/tensor/check.h"

@@ -1,4 +1,4 @@
-#include "tessera/memory/mosaic/context_tier.h"
+#include "tessera/memory/mosaic/tiered_memory.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -8,7 +8,6 @@
 #include "tessera/base/error.h"
 #include "tessera/memory/make_linear.h"
 #include "tessera/memory/rows_of_states.h"
-#include "tessera/ops/causal_read.h"
 #include "tessera/ops/memory_read.h"
 #include "tessera/tensor/check.h"
 

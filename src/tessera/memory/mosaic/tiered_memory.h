@@ -2,10 +2,90 @@
 
 #include <optional>
 #include <utility>
+#include <vector>
 
-#include "tessera/memory/mosaic/context_tier.h"
+#include "tessera/memory/mosaic/context_memory.h"
+#include "tessera/ops/key_value_extraction.h"
 
 namespace tessera {
+
+/// Which pairs a tier reads at step t: those of the steps i <= t - delay, and of these the last
+/// `pairs` (0: all). The pair of a step is complete one step later, so delay is at least 1.
+struct TierReach {
+  int64_t delay = 1;
+  int64_t pairs = 0;
+};
+
+/// What a tier knows after a sequence. A value: copies are forks.
+struct ContextTierState {
+  ContextMemoryState memory;     ///< its pairs are those that may be read
+  at::Tensor waiting_keys;       ///< [B, W, H, D]: complete pairs that may not be read yet, oldest
+                                 ///< first; of each row only the last ones are pairs
+  at::Tensor waiting_values;     ///< [B, W, H, D]
+  std::vector<int64_t> waiting;  ///< how many, per row
+
+  ContextTierState() = default;
+  explicit ContextTierState(PairOptions options) : memory(options) {}
+  int64_t rows() const { return memory.rows(); }
+  static ContextTierState stack(const std::vector<const ContextTierState*>& parts);
+  ContextTierState select(const std::vector<int64_t>& rows) const;
+
+  /// As StoredPairs::tensors and from_tensors, for a tier of this delay.
+  NamedTensors tensors(const std::string& prefix) const;
+  static ContextTierState from_tensors(const TensorFile& file, const std::string& prefix,
+                                       PairOptions options, int64_t heads, int64_t width,
+                                       int64_t delay);
+};
+
+/// How the last step of a sequence read a tier.
+struct TierReading {
+  int64_t first_pair = 0;  ///< the step of the first pair
+  ContextReading pairs;
+};
+
+/// One tier of the contextual memory of Memory Mosaics v2 (Zhang & Bottou 2025), for H heads:
+///   k_t = Norm(k̄_t),  k̄_t = g_t W_φ x_t + λ_t k̄_{t-1},  g_t = exp(W_g x_t),
+///   λ_t = exp(-|W_λ x_t|),
+///   v_t = exp(min(|θ|, 15)) Norm(γ ṽ_t + (1 - γ) ṽ_{t+1}),  ṽ_t = W_ψ x_t,
+///   y_t = sum_i softmax_i(β(n) k_t . k_i) v_i  over the n pairs that the reach allows, 0 where
+/// there is none. β(n) is ops::adaptive_bandwidth. What the heads read is not combined yet.
+class ContextTierImpl : public torch::nn::Module {
+ public:
+  explicit ContextTierImpl(const MemoryOptions& options);
+
+  /// A whole sequence from empty memories: x [B, T, C] -> y [B, T, H, D].
+  at::Tensor forward(const at::Tensor& x, TierReach reach, const ops::Dropout& dropout = {});
+
+  /// The same without dropout or gradient, going on from `state`, which holds as many pairs as its
+  /// bound allows, whatever reach.pairs says: y [B, T, H, D] and the state after it.
+  std::pair<at::Tensor, ContextTierState> read(const at::Tensor& x, ContextTierState state,
+                                               int64_t delay);
+
+  /// How forward(x) without dropout reads at its last step: x [B, T, C], T > 0.
+  TierReading last_reading(const at::Tensor& x, TierReach reach);
+
+  /// Gives the per-head scalars the paper's initial values (`mix`: 0.5, which the networks draw).
+  void reset_scalars();
+
+  torch::nn::Linear key = nullptr;    ///< W_φ [C, C]
+  torch::nn::Linear gates = nullptr;  ///< W_g, and below it W_λ: [2H, C]
+  torch::nn::Linear value = nullptr;  ///< W_ψ [C, C]
+  at::Tensor mix;                     ///< γ [H]
+  at::Tensor value_log_scale;         ///< θ [H]
+  at::Tensor bandwidth_log_offset;    ///< θ_0 [H]: β_0 = exp(min(θ_0, 10))
+  at::Tensor bandwidth_log_factor;    ///< θ_1 [H]: β_1 = exp(min(θ_1, 10))
+  at::Tensor bandwidth_exponent;      ///< θ_α [H]: α = min(|θ_α|, 1)
+
+ private:
+  /// Keys of unit length, and the average from which the next step goes on.
+  ops::Keys keys_of(const at::Tensor& x, const at::Tensor& leaky_average) const;
+  ops::ValueParameters value_parameters() const;
+  /// The keys as queries of memories that hold `pairs` [T] or [B, T] pairs.
+  at::Tensor queries_of(const at::Tensor& keys, const at::Tensor& pairs) const;
+
+  MemoryOptions options_;
+};
+TORCH_MODULE(ContextTier);
 
 /// What a short-term and a long-term memory know after a sequence. A value: copies are forks.
 struct TieredMemoryState {
