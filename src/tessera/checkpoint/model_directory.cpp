@@ -13,6 +13,7 @@
 #include "tessera/model/model_kind.h"
 #include "tessera/ops/weights.h"
 #include "tessera/tensor/huge_pages.h"
+#include "tessera/tensor/tensor_file.h"
 
 namespace tessera {
 namespace {
@@ -131,7 +132,8 @@ TensorFile read_weights(const std::filesystem::path& path, const ExpectedTensors
   check_tensors(safetensors::File::open(path).tensors(), expected.shapes, path.native(),
                 expected.types);
   TensorFile weights = TensorFile::load(path);
-  check_checksum(weights);
+  // Files of versions before there was one have none.
+  if (weights.metadata.contains(kChecksum)) check_checksum(weights);
   return weights;
 }
 

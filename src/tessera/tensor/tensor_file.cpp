@@ -105,4 +105,21 @@ std::string checksum_of(const std::map<std::string, at::Tensor>& tensors, std::s
   return sum.hex();
 }
 
+void save_with_checksum(const std::filesystem::path& path, NamedTensors tensors,
+                        std::map<std::string, std::string> metadata, std::string_view text) {
+  // Both the sum and the file want them there.
+  for (auto& [name, tensor] : tensors) tensor = tensor.detach().to(at::kCPU).contiguous();
+  metadata[kChecksum] = checksum_of({tensors.begin(), tensors.end()}, text);
+  save_tensors(path, tensors, metadata);
+}
+
+void check_checksum(const TensorFile& file, std::string_view text) {
+  const std::string found = checksum_of(file.tensors, text), expected = file.metadata_at(kChecksum);
+  if (found != expected)
+    throw DataError(file.path,
+                    "is damaged: its content has the checksum {}, its header says {}; put back a "
+                    "copy",
+                    found, expected);
+}
+
 }  // namespace tessera

@@ -45,4 +45,15 @@ void save_tensors(const std::filesystem::path& path, const NamedTensors& tensors
 std::string checksum_of(const std::map<std::string, at::Tensor>& tensors,
                         std::string_view text = {});
 
+/// Where the metadata keep it.
+constexpr const char* kChecksum = "checksum";
+
+/// As save_tensors, with checksum_of() the tensors and `text` in the metadata.
+void save_with_checksum(const std::filesystem::path& path, NamedTensors tensors,
+                        std::map<std::string, std::string> metadata = {},
+                        std::string_view text = {});
+
+/// Throws DataError unless the metadata have the checksum of the file's tensors and `text`.
+void check_checksum(const TensorFile& file, std::string_view text = {});
+
 }  // namespace tessera

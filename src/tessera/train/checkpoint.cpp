@@ -115,11 +115,7 @@ NamedTensors trainable_parameters(const torch::nn::Module& module) {
 Checkpoint Checkpoint::load(const std::filesystem::path& path) {
   TensorFile file = TensorFile::load(path);
   TrainingState state = parse_state(file.metadata, file.path);
-  const std::string found = checksum_of(file.tensors, file.metadata.at("training"));
-  const auto expected = file.metadata.find("checksum");
-  if (expected == file.metadata.end() || expected->second != found)
-    throw DataError(file.path, "is damaged: its content has the checksum {}, its header says {}",
-                    found, expected == file.metadata.end() ? "nothing" : expected->second);
+  check_checksum(file, file.metadata.at("training"));
   return {std::move(state), std::move(file)};
 }
 
@@ -148,14 +144,9 @@ std::filesystem::path Checkpoints::save(const torch::nn::Module& module, const O
   NamedTensors tensors = parameters_and_buffers(module);
   const NamedTensors kept = optimizer.state();
   tensors.insert(tensors.end(), kept.begin(), kept.end());
-  std::map<std::string, at::Tensor> sorted;
-  for (auto& [name, tensor] : tensors) {
-    tensor = tensor.detach().to(at::kCPU).contiguous();
-    sorted[name] = tensor;
-  }
   const std::string text = to_text(state);
   const auto path = folder_ / fmt::format("{}{:08}{}", kPrefix, state.step, kSuffix);
-  save_tensors(path, tensors, {{"training", text}, {"checksum", checksum_of(sorted, text)}});
+  save_with_checksum(path, std::move(tensors), {{"training", text}}, text);
   remove_old();
   return path;
 }

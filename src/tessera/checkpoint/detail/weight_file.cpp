@@ -6,13 +6,11 @@
 #include <set>
 
 #include "tessera/base/error.h"
-#include "tessera/tensor/tensor_file.h"
 
 namespace tessera {
 namespace {
 
 constexpr size_t kMostComplaints = 10;
-constexpr const char* kChecksum = "checksum";
 
 std::string shape_text(const std::vector<int64_t>& shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
@@ -61,22 +59,6 @@ void check_tensors(const std::map<std::string, safetensors::TensorView>& found,
   complaints.resize(std::min(complaints.size(), kMostComplaints));
   throw DataError(path, "{}{}", fmt::join(complaints, "; "),
                   more > 0 ? fmt::format("; and {} more", more) : "");
-}
-
-void save_with_checksum(const std::filesystem::path& path, const NamedTensors& tensors) {
-  std::map<std::string, at::Tensor> by_name(tensors.begin(), tensors.end());
-  save_tensors(path, tensors, {{kChecksum, checksum_of(by_name)}});
-}
-
-void check_checksum(const TensorFile& file) {
-  const auto expected = file.metadata.find(kChecksum);
-  if (expected == file.metadata.end()) return;
-  const std::string found = checksum_of(file.tensors);
-  if (expected->second != found)
-    throw DataError(file.path,
-                    "is damaged: its tensors have the checksum {}, its header says {}; put back a "
-                    "copy",
-                    found, expected->second);
 }
 
 }  // namespace tessera

@@ -6,7 +6,6 @@
 
 #include "tessera/base/safetensors.h"
 #include "tessera/model/model_kind.h"
-#include "tessera/tensor/tensor_file.h"
 
 namespace tessera {
 
@@ -17,13 +16,5 @@ namespace tessera {
 void check_tensors(const std::map<std::string, safetensors::TensorView>& found,
                    const std::vector<ParameterShape>& expected, const std::string& path,
                    const std::map<std::string, safetensors::DType>& types = {});
-
-/// Writes the tensors atomically, with a checksum of names and bytes in the metadata ("checksum").
-/// Throws SystemError.
-void save_with_checksum(const std::filesystem::path& path, const NamedTensors& tensors);
-
-/// Throws DataError where the metadata has a checksum and it is not that of the tensors. Files
-/// written before there was one pass.
-void check_checksum(const TensorFile& file);
 
 }  // namespace tessera
