@@ -1,7 +1,8 @@
 #include "tessera/infer/inspection.h"
 
 #include <ATen/ATen.h>
-
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -112,6 +113,23 @@ TEST(SlotReaders, AFileThatDoesNotFitTheModelIsRefused) {
   const auto larger = test::tiny_mosaic(Parameterisation::kPaper, kVocabulary + 5);
   measured(*larger, Tokens(20, kVocabulary + 1)).save(folder.path());
   EXPECT_THROW(SlotReaders::load(folder.path(), *model), DataError);
+}
+
+TEST(SlotReaders, AFileOfFewerOrMoreLayersThanTheModelIsRefused) {
+  const test::TemporaryFolder folder;
+  const auto model = test::tiny_mosaic();  // of 2 layers
+  save_model(folder.path(), *model);
+  for (const int64_t layers : {1, 3}) {
+    MemoryMosaic other({.vocabulary = kVocabulary,
+                        .window = kWindow,
+                        .layers = layers,
+                        .heads = 2,
+                        .channels = 8});
+    measured(other, some_text(20, 1)).save(folder.path());
+    EXPECT_THAT(test::message_of<DataError>([&] { SlotReaders::load(folder.path(), *model); }),
+                testing::HasSubstr(fmt::format(
+                    "'weights' has shape [{}, 2, 28, 10], expected [2, 2, 28, 10]", layers)));
+  }
 }
 
 TEST(SlotReaders, RefuseWhatCannotBe) {

@@ -75,17 +75,17 @@ SlotReaders SlotReaders::measure(LanguageModel& model, const Tokens& text,
                                  const OnProgress& on_progress) {
   SlotModel& source = slots_of(model);
   check_argument(!text.empty(), "the text has no tokens that could read a slot");
-  const int64_t H = source.slot_heads(), M = source.slots_per_head(), window = model.window();
+  const int64_t L = source.slot_layers(), H = source.slot_heads(), M = source.slots_per_head();
+  const int64_t window = model.window();
   const int64_t length = std::ssize(text), windows = (length + window - 1) / window;
   const int64_t apart = (length + kMostTokens - 1) / kMostTokens;  // windows from one to the next
   std::vector<LargestWeights> blocks;
-  SlotReaders result;
+  for (int64_t layer = 0; layer < L; ++layer) blocks.emplace_back(H * M);
   for (int64_t index = 0; index < windows; index += apart) {
     const int64_t first = index * window, count = std::min(window, length - first);
     const Tokens read(text.begin() + first, text.begin() + first + count);
     source.visit_slot_weights(
         at::tensor(read, at::kLong).unsqueeze(0), [&](int64_t layer, const at::Tensor& weights) {
-          if (layer == std::ssize(blocks)) blocks.emplace_back(H * M);
           blocks[layer].add(weights[0].flatten(1).to(at::kCPU, at::kFloat), first);
         });
     on_progress(std::min((index + apart) * window, length), length);
@@ -98,8 +98,8 @@ SlotReaders SlotReaders::measure(LanguageModel& model, const Tokens& text,
     for (int64_t i = 0; i < block.positions.numel(); ++i)
       for (const int32_t token : context_of(text, position[i], window)) contexts.push_back(token);
   }
-  const int64_t L = std::ssize(blocks);
-  result.weights_ = L > 0 ? at::stack(all_weights) : at::empty({0, H, M, kReaders});
+  SlotReaders result;
+  result.weights_ = at::stack(all_weights);
   result.contexts_ = at::tensor(contexts, at::kInt).view({L, H, M, kReaders, kContext});
   return result;
 }
@@ -119,9 +119,8 @@ std::shared_ptr<const SlotReaders> SlotReaders::load(const std::filesystem::path
     throw DataError(file.path, "is not a table of slots of this version");
   if (file.metadata_at("model") != weights_checksum(model_folder)) return nullptr;
   auto result = std::make_shared<SlotReaders>();
-  const int64_t H = source->slot_heads(), M = source->slots_per_head();
-  result->weights_ = file.at("weights", {-1, H, M, kReaders}, at::kFloat);
-  const int64_t L = result->weights_.size(0);
+  const int64_t L = source->slot_layers(), H = source->slot_heads(), M = source->slots_per_head();
+  result->weights_ = file.at("weights", {L, H, M, kReaders}, at::kFloat);
   result->contexts_ = file.at("contexts", {L, H, M, kReaders, kContext}, at::kInt);
   const at::Tensor& ids = result->contexts_;
   if (ids.numel() > 0 &&

@@ -90,7 +90,8 @@ class SlotModel {
  public:
   virtual ~SlotModel() = default;
 
-  /// Heads of a block, and slots of a head.
+  /// Blocks, heads of a block, and slots of a head.
+  virtual int64_t slot_layers() const = 0;
   virtual int64_t slot_heads() const = 0;
   virtual int64_t slots_per_head() const = 0;
   /// Reads sequences, tokens [B, T], T > 0, from their beginning, and calls visit(layer, weights)
@@ -118,6 +119,7 @@ class MemoryMosaic : public TracedBlockNetwork<MemoryMosaicConfig, MosaicBlock>,
   bool reads_past_window() const override { return true; }
   void initialise(uint64_t seed) override;
 
+  int64_t slot_layers() const override { return config_.layers; }
   int64_t slot_heads() const override { return config_.heads; }
   int64_t slots_per_head() const override { return config_.slots() * config_.persistent_count; }
   void visit_slot_weights(
