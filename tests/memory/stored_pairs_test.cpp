@@ -34,6 +34,8 @@ TEST(StoredPairs, AnEmptyMemoryReadsZero) {
   StoredPairs pairs;
   const at::Tensor query = at::ones({2, 3, 4});
   EXPECT_TRUE(pairs.retrieve(query).value.equal(at::zeros({2, 3, 4})));
+  EXPECT_EQ(pairs.retrieve(query, /*want_weights=*/true).weights.sizes(),
+            (std::vector<int64_t>{2, 3, 0}));
   pairs.store_sequence(query.unsqueeze(1).narrow(1, 0, 0), query.unsqueeze(1).narrow(1, 0, 0));
   EXPECT_EQ(pairs.counts(), (std::vector<int64_t>{0, 0}));
   EXPECT_TRUE(pairs.retrieve(query).value.equal(at::zeros({2, 3, 4})));
@@ -151,6 +153,16 @@ TEST(StoredPairs, TwoFromOneFileAreApart) {
   EXPECT_EQ(keys_of(other, 0), (std::vector<float>{1, 2}));
 }
 
+TEST(StoredPairs, AFileThatLacksThePairsItCountsIsRefused) {
+  StoredPairs pairs;
+  pairs.store(pair_of(2, 1), pair_of(2, 1));
+  TensorFile file{"file", {}, {}};
+  for (const auto& [name, tensor] : pairs.tensors("")) file.tensors[name] = tensor.clone();
+  EXPECT_EQ(StoredPairs::from_tensors(file, "", {}, 1, 1).counts(), pairs.counts());
+  file.tensors.erase("keys");
+  EXPECT_THROW(StoredPairs::from_tensors(file, "", {}, 1, 1), DataError);
+}
+
 TEST(StoredPairs, StackAndSelectKeepEachRowsCount) {
   StoredPairs longer, shorter, none;
   for (int t = 0; t < 100; ++t) longer.store(pair_of(1, t), pair_of(1, t));
@@ -221,6 +233,15 @@ TEST(StoredPairs, StoringAndRetrievingInOneGoIsDoingSoInTurn) {
         EXPECT_EQ(at_once.stored(), in_turn.stored());
         EXPECT_TRUE(at_once.keys(1).equal(in_turn.keys(1)));
       }
+}
+
+TEST(StoredPairs, NoQueriesAreNoReads) {
+  for (const PairOptions& options : in_every_type({{}, {4, Eviction::kLeastUsed}})) {
+    StoredPairs pairs(options);
+    const at::Tensor none = at::zeros({2, 0, 3, 4});
+    EXPECT_EQ(pairs.store_and_retrieve(none, none, none, ops::Precision::kFloat32).sizes(),
+              none.sizes());
+  }
 }
 
 /// Stores and reads pair after pair; the reads [B, T, H, D].
@@ -301,13 +322,24 @@ TEST(StoredPairs, RefusesAndStaysAsItWas) {
   refuses(2, {2, 1, 3, 4});
   refuses(2, {2, 2, 3, 5});
   refuses(2, {1, 2, 3, 4});
+  const at::Tensor three_sizes = at::ones({2, 3, 4});
+  EXPECT_THROW(
+      pairs.store_and_retrieve(three_sizes, three_sizes, three_sizes, ops::Precision::kFloat32),
+      UsageError);
+  const at::Tensor doubles = at::ones({2, 3, 4}, at::kDouble);
+  EXPECT_THROW(pairs.store(doubles, doubles), UsageError);
+  EXPECT_THROW(pairs.store(at::ones({2, 3, 4}), doubles), UsageError);
   EXPECT_EQ(pairs.counts(), (std::vector<int64_t>{1, 1}));
   EXPECT_TRUE(pairs.keys(0).equal(at::ones({3, 1, 4})));
   EXPECT_THROW(StoredPairs({MemoryBound{-1}}), UsageError);
   const StoredPairs bounded({MemoryBound{4}});
   EXPECT_THROW(StoredPairs::stack({&pairs, &bounded}), UsageError);
-  const StoredPairs halves({{}, ops::WeightType::kBFloat16});
+  StoredPairs halves({{}, ops::WeightType::kBFloat16}), wider;
   EXPECT_THROW(StoredPairs::stack({&pairs, &halves}), UsageError);
+  EXPECT_THROW(halves.store(doubles, doubles), UsageError);
+  EXPECT_EQ(halves.rows(), 0);
+  wider.store(at::ones({2, 3, 5}), at::ones({2, 3, 5}));
+  EXPECT_THROW(StoredPairs::stack({&pairs, &wider}), UsageError);
   EXPECT_THROW(StoredPairs::stack({}), UsageError);
 }
 

@@ -210,6 +210,32 @@ TEST(MemoryMosaic, TheSmallestPublishedNetworkHasThemAll) {
   EXPECT_EQ(MemoryMosaic(published(1, 50304)).parameter_count(), 45713748);
 }
 
+TEST(MemoryMosaic, StatesOfUnequalModelsAreNotStacked) {
+  const auto state_of = [](auto change) {
+    auto config = small_mosaic(Parameterisation::kNano);
+    change(config);
+    MemoryMosaic model(config);
+    return model.read(at::zeros({1, 4}, at::kLong), model.empty_state()).state;
+  };
+  const SequenceState state = state_of([](auto&) {});
+  const SequenceState deeper = state_of([](auto& config) { config.layers = 3; });
+  const SequenceState wider = state_of([](auto& config) { config.channels = 24; });
+  for (const SequenceState* other : {&deeper, &wider}) {
+    EXPECT_THROW(SequenceState::stack({&state, other}), UsageError);
+    EXPECT_THROW(SequenceState::stack({other, &state}), UsageError);
+  }
+}
+
+TEST(MemoryMosaic, RefusesTheStateOfAnotherNumberOfSequences) {
+  MemoryMosaic model(small_mosaic(Parameterisation::kNano));
+  MosaicBlockState state;
+  EXPECT_NO_THROW(model.block(0)->check_state(state, 2));
+  for (const int64_t sequences : {0, 1}) {
+    state.persistent_leaky_key = at::zeros({sequences, 3, 4});
+    EXPECT_THROW(model.block(0)->check_state(state, 2), UsageError);
+  }
+}
+
 TEST(MemoryMosaic, RefusesImpossibleSizes) {
   const auto refuses = [](auto change, const std::string& field) {
     auto config = small_mosaic(Parameterisation::kPaper);

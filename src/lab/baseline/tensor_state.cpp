@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include "tessera/memory/rows_of_states.h"
 #include "tessera/tensor/check.h"
 
 namespace tessera {
@@ -47,25 +48,26 @@ std::vector<at::Tensor> TensorState::values() const {
 TensorState TensorState::select(const std::vector<int64_t>& rows) const {
   TensorState chosen;
   for (const auto& [name, values] : parts_)
-    chosen.parts_.emplace_back(
-        name, values.index_select(0, at::tensor(rows, at::kLong).to(values.device())));
+    chosen.parts_.emplace_back(name, chosen_rows(values, rows));
   return chosen;
 }
 
 TensorState TensorState::stack(const std::vector<const TensorState*>& states) {
+  const NamedTensors& first = states.front()->parts_;
   TensorState all;
-  for (size_t i = 0; i < states.front()->parts_.size(); ++i) {
+  for (size_t i = 0; i < first.size(); ++i) {
+    const auto& [name, of_first] = first[i];
     std::vector<at::Tensor> values;
     for (const auto* state : states) {
-      const at::Tensor& first = states.front()->part(i);
-      TESSERA_CHECK(state->part(i).sizes().slice(1) == first.sizes().slice(1),
-                    "TensorState::stack: ", state->parts_[i].first, " has shapes ", first.sizes(),
-                    " and ", state->part(i).sizes(),
-                    "; only states of equal models that read equally many steps can be "
-                    "stacked");
+      TESSERA_CHECK(state->parts_.size() == first.size() && state->parts_[i].first == name,
+                    "TensorState::stack: the states are those of different kinds of model");
+      TESSERA_CHECK(state->part(i).sizes().slice(1) == of_first.sizes().slice(1),
+                    "TensorState::stack: ", name, " has shapes ", of_first.sizes(), " and ",
+                    state->part(i).sizes(),
+                    "; only states of equal models that read equally many steps can be stacked");
       values.push_back(state->part(i));
     }
-    all.parts_.emplace_back(states.front()->parts_[i].first, at::cat(values));
+    all.parts_.emplace_back(name, at::cat(values));
   }
   return all;
 }

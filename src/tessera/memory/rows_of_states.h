@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "tessera/tensor/check.h"
+
 // States whose rows are sequences: what their select() and stack() are made of.
 
 namespace tessera {
@@ -14,11 +16,17 @@ inline at::Tensor chosen_rows(const at::Tensor& all, const std::vector<int64_t>&
   return all.index_select(0, at::tensor(rows, at::kLong).to(all.device()));
 }
 
-/// One tensor of every state, below one another.
+/// One tensor of every state, below one another. Throws UsageError where their rows are of
+/// different sizes.
 template <typename State>
 at::Tensor stacked(const std::vector<const State*>& states, at::Tensor State::*part) {
   std::vector<at::Tensor> parts;
-  for (const State* state : states) parts.push_back(state->*part);
+  for (const State* state : states) {
+    parts.push_back(state->*part);
+    TESSERA_CHECK(parts.back().sizes().slice(1) == parts.front().sizes().slice(1),
+                  "stack: states of shapes ", parts.front().sizes(), " and ", parts.back().sizes(),
+                  "; only those of equal models can be stacked");
+  }
   return at::cat(parts);
 }
 

@@ -89,6 +89,18 @@ void StoredPairs::check_sizes(int64_t rows, int64_t heads, int64_t width) const 
                 " channels; the memory has ", keys_.size(0), ", ", keys_.size(1), " and ", width_);
 }
 
+/// Throws UsageError unless keys and values are pairs [.., H, D] like those that are stored.
+void StoredPairs::check_like(const at::Tensor& keys, const at::Tensor& values) const {
+  check_sizes(keys.size(0), keys.size(-2), keys.size(-1));
+  const at::Tensor& stored = keys_.defined() ? keys_ : keys;
+  const bool rounds = options_.type != ops::WeightType::kFloat32;
+  const at::ScalarType type = rounds ? at::kFloat : stored.scalar_type();
+  for (const at::Tensor& pairs : {keys, values})
+    TESSERA_CHECK(pairs.scalar_type() == type && pairs.device() == stored.device(),
+                  "StoredPairs: pairs of ", pairs.scalar_type(), " on ", pairs.device(),
+                  ", expected ", type, " on ", stored.device());
+}
+
 at::Tensor StoredPairs::kept(const at::Tensor& pairs) const {
   return options_.type == ops::WeightType::kFloat32 ? pairs : ops::stored_as(pairs, options_.type);
 }
@@ -139,7 +151,7 @@ void StoredPairs::count_next(const std::vector<bool>& rows) {
 
 ops::PairStorage StoredPairs::prepare_next(const at::Tensor& like) {
   TORCH_INTERNAL_ASSERT(!counts_use());
-  check_like(like);
+  check_like(like, like);
   reserve_next(like);
   ops::PairStorage next = {keys_, values_, next_slots(), counts_};
   for (int64_t& count : next.counts)
@@ -152,7 +164,7 @@ void StoredPairs::store(const at::Tensor& key, const at::Tensor& value,
   at::NoGradGuard no_grad;
   TESSERA_CHECK(key.dim() == 3 && key.sizes() == value.sizes(), "StoredPairs: key ", key.sizes(),
                 " and value ", value.sizes(), " must both be [B, H, D]");
-  check_like(key);
+  check_like(key, value);
   TESSERA_CHECK(chosen.empty() || static_cast<int64_t>(chosen.size()) == key.size(0),
                 "StoredPairs: a choice of ", chosen.size(), " rows for ", key.size(0));
   const bool all = std::find(chosen.begin(), chosen.end(), false) == chosen.end();
@@ -177,7 +189,7 @@ void StoredPairs::store_sequence(const at::Tensor& keys, const at::Tensor& value
   at::NoGradGuard no_grad;
   TESSERA_CHECK(keys.dim() == 4 && keys.sizes() == values.sizes(), "StoredPairs: keys ",
                 keys.sizes(), " and values ", values.sizes(), " must both be [B, T, H, D]");
-  check_like(keys);
+  check_like(keys, values);
   const int64_t length = keys.size(1);
   const bool fits = holds(length);
   if (!fits || !level()) {
@@ -197,7 +209,8 @@ void StoredPairs::store_sequence(const at::Tensor& keys, const at::Tensor& value
 
 ops::MemoryReading StoredPairs::retrieve(const at::Tensor& query, bool want_weights) const {
   check_shape(query, {-1, -1, -1}, "StoredPairs: query");
-  if (!keys_.defined()) return {at::zeros_like(query), {}};
+  if (!keys_.defined())
+    return {at::zeros_like(query), at::zeros({query.size(0), query.size(1), 0}, query.options())};
   const int64_t pairs = most_pairs();
   const at::Tensor keys = keys_.narrow(2, 0, pairs), values = values_.narrow(2, 0, pairs);
   const at::Tensor counts = level() ? at::Tensor() : at::tensor(counts_, at::kLong);
@@ -237,6 +250,7 @@ StoredPairs StoredPairs::stack(const std::vector<const StoredPairs*>& parts) {
     result.counts_.insert(result.counts_.end(), part->counts_.begin(), part->counts_.end());
     result.stored_.insert(result.stored_.end(), part->stored_.begin(), part->stored_.end());
     if (!part->keys_.defined()) continue;
+    parts.front()->check_sizes(parts.front()->rows(), part->keys_.size(1), part->width_);
     const int64_t missing = widest - part->capacity();
     keys.push_back(at::constant_pad_nd(part->keys_, {0, 0, 0, missing}));
     values.push_back(at::constant_pad_nd(part->values_, {0, 0, 0, missing}));
@@ -281,7 +295,7 @@ StoredPairs StoredPairs::from_tensors(const TensorFile& file, const std::string&
   pairs.counts_ = as_vector(file.at(prefix + "counts", {-1}, at::kLong));
   const auto rows = static_cast<int64_t>(pairs.counts_.size());
   pairs.stored_ = as_vector(file.at(prefix + "stored", {rows}, at::kLong));
-  if (!file.tensors.contains(prefix + "keys")) return StoredPairs(options);
+  if (rows == 0 && !file.tensors.contains(prefix + "keys")) return StoredPairs(options);
   pairs.width_ = width;
   pairs.keys_ = pairs_from(file, prefix + "keys", {rows, heads, -1, width}, options.type);
   const int64_t capacity = pairs.keys_.size(2);

@@ -115,9 +115,7 @@ class StoredPairs {
   /// Whether `pairs` more can be stored in every row without evicting one.
   bool holds(int64_t pairs) const;
   void reserve(const at::Tensor& like, int64_t pairs);
-  void check_like(const at::Tensor& like) const {
-    check_sizes(like.size(0), like.size(-2), like.size(-1));
-  }
+  void check_like(const at::Tensor& keys, const at::Tensor& values) const;
   /// Pairs [.., D] in the numbers in which they are stored.
   at::Tensor kept(const at::Tensor& pairs) const;
   std::vector<int64_t> next_slots() const;

@@ -94,14 +94,16 @@ at::Tensor StoredPairs::store_and_retrieve_in_turn(const at::Tensor& keys, const
 at::Tensor StoredPairs::store_and_retrieve(const at::Tensor& keys, const at::Tensor& values,
                                            const at::Tensor& queries, ops::Precision precision) {
   at::NoGradGuard no_grad;
+  check_shape(keys, {-1, -1, -1, -1}, "StoredPairs: keys");
   check_shape(queries, {keys.size(0), -1, keys.size(2), keys.size(3)}, "StoredPairs: queries");
   check_shape(values, {keys.size(0), keys.size(1), keys.size(2), keys.size(3)},
               "StoredPairs: values");
-  check_like(keys);
+  check_like(keys, values);
   const int64_t pairs = keys.size(1), length = queries.size(1);
   TESSERA_CHECK(pairs == length || pairs == length - 1, "StoredPairs: ", pairs,
                 " pairs to store between ", length, " queries");
-  if (length <= 1 || counts_use()) return store_and_retrieve_in_turn(keys, values, queries);
+  if (length == 0) return at::zeros_like(queries);
+  if (length == 1 || counts_use()) return store_and_retrieve_in_turn(keys, values, queries);
   if (!level())  // rows that hold different numbers of pairs
     return row_by_row(*this, rows(), [&](StoredPairs& one, int64_t row) {
       const auto of_row = [row](const at::Tensor& all) { return all.narrow(0, row, 1); };

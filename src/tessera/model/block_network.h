@@ -60,10 +60,14 @@ struct BlockStates {
   }
 
   static BlockStates stack(const std::vector<const BlockStates*>& parts) {
+    const size_t layers = parts.front()->blocks.size();
+    for (const auto* part : parts)
+      TESSERA_CHECK(part->blocks.size() == layers, "stack: states of ", layers, " and of ",
+                    part->blocks.size(), " layers; only those of equal models can be stacked");
     BlockStates result;
-    for (size_t layer = 0; layer < parts.front()->blocks.size(); ++layer) {
+    for (size_t layer = 0; layer < layers; ++layer) {
       std::vector<const BlockState*> blocks;
-      for (const auto* part : parts) blocks.push_back(&part->blocks.at(layer));
+      for (const auto* part : parts) blocks.push_back(&part->blocks[layer]);
       result.blocks.push_back(BlockState::stack(blocks));
     }
     return result;

@@ -90,7 +90,7 @@ std::pair<at::Tensor, MosaicBlockState> MosaicBlockImpl::read(at::Tensor x,
 }
 
 void MosaicBlockImpl::check_state(const MosaicBlockState& state, int64_t batch) const {
-  if (state.rows() > 0)
+  if (state.persistent_leaky_key.defined())
     check_shape(state.persistent_leaky_key, {batch, heads_, head_width_},
                 "MemoryMosaic::read: the state's leaky average");
 }

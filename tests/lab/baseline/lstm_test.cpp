@@ -169,6 +169,9 @@ TEST(Lstm, RefusesAStateOfAnotherModel) {
   EXPECT_THROW(model.read(tokens, std::move(state)), UsageError);
   EXPECT_EQ(state.rows(), 2);
   SequenceState one_part(TensorState({{"hidden", at::zeros({2, 2, 4})}}));
+  SequenceState own = model.read(tokens, model.empty_state()).state;
+  EXPECT_THROW(SequenceState::stack({&own, &one_part}), UsageError);
+  EXPECT_THROW(SequenceState::stack({&one_part, &own}), UsageError);
   EXPECT_THROW(model.read(tokens, std::move(one_part)), UsageError);
 }
 

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/error.h"
+#include "tessera/memory/rows_of_states.h"
 #include "tessera/ops/linear.h"
 #include "tessera/ops/memory_read.h"
 #include "tessera/tensor/check.h"
@@ -60,18 +61,12 @@ void ComplexMosaicConfig::check() const {
 }
 
 ComplexMosaicState ComplexMosaicState::stack(const std::vector<const ComplexMosaicState*>& parts) {
-  std::vector<const StoredPairs*> pairs;
-  std::vector<at::Tensor> keys;
-  for (const auto* part : parts) {
-    pairs.push_back(&part->pairs);
-    keys.push_back(part->pending_key);
-  }
-  return {StoredPairs::stack(pairs), at::cat(keys)};
+  return {stacked(parts, &ComplexMosaicState::pairs),
+          stacked(parts, &ComplexMosaicState::pending_key)};
 }
 
 ComplexMosaicState ComplexMosaicState::select(const std::vector<int64_t>& rows) const {
-  const at::Tensor index = at::tensor(rows, at::kLong).to(pending_key.device());
-  return {pairs.select(rows), pending_key.index_select(0, index)};
+  return {pairs.select(rows), chosen_rows(pending_key, rows)};
 }
 
 NamedTensors ComplexMosaicState::tensors(const std::string& prefix) const {
@@ -143,8 +138,8 @@ SequenceOutput ComplexMosaic::read(const at::Tensor& x, SequenceState&& state,
   ComplexMosaicState next = std::move(state.as<ComplexMosaicState>());
   const at::Tensor keys = split_heads(ops::complex_linear(inputs, key_));  // [B, T, H, D]
   const at::Tensor values = split_heads(ops::complex_linear(inputs, value_));
-  const at::Tensor all_keys = pending.defined() ? at::cat({pending.unsqueeze(1), keys}, 1) : keys;
-  const int64_t complete = all_keys.size(1) - 1;  // the last key waits for the next input
+  const at::Tensor all_keys = after(pending, keys);  // [B, T or T + 1, H, D]
+  const int64_t complete = all_keys.size(1) - 1;     // the last key waits for the next input
   const at::Tensor read = next.pairs.store_and_retrieve(
       all_keys.narrow(1, 0, complete), values.narrow(1, T - complete, complete),
       keys * config_.beta, ops::Precision::kFloat32);
