@@ -168,6 +168,19 @@ TEST(MemoryMosaicV2, RowsOfUnequalLengthsAndForksGoOnByThemselves) {
   }
 }
 
+TEST(MemoryMosaicV2, RefusesTheStateOfAnotherDelayOrShortTermMemory) {
+  MemoryMosaicV2 model(small_v2());
+  auto later = small_v2(), shorter = small_v2();
+  later.delay = 4;
+  shorter.short_term = 2;
+  for (const auto& config : {later, shorter}) {
+    MemoryMosaicV2 other(config);
+    SequenceState state = other.read(some_tokens(2, 9), other.empty_state()).state;
+    EXPECT_THROW(model.read(some_tokens(2, 3), std::move(state)), UsageError);
+    EXPECT_EQ(state.rows(), 2);
+  }
+}
+
 TEST(MemoryMosaicV2, DrawsItsDelayInTraining) {
   MemoryMosaicV2 model(small_v2());
   shake(model);

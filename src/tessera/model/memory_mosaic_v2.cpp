@@ -117,10 +117,7 @@ std::pair<at::Tensor, TieredMemoryState> MosaicV2BlockImpl::read(at::Tensor x,
 }
 
 void MosaicV2BlockImpl::check_state(const TieredMemoryState& state, int64_t batch) const {
-  if (state.rows() > 0)
-    check_shape(state.long_term.memory.leaky_key,
-                {batch, config_.heads, config_.channels / config_.heads},
-                "MemoryMosaicV2::read: the state's leaky average");
+  context->check_state(state, batch);
 }
 
 TieredMemoryState MosaicV2BlockImpl::state_from(const TensorFile& file, const std::string& prefix,

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "tessera/base/error.h"
+#include "tessera/memory/mosaic/persistent_memory.h"
 #include "tests/support/numerical_gradient.h"
 
 namespace tessera {
@@ -160,9 +161,17 @@ TEST(TieredMemory, RefusesStatesThatDoNotFit) {
 TEST(TieredMemory, RefusesImpossibleSizes) {
   EXPECT_THROW(TieredMemory(of_sizes(12, 3), 0, 4), UsageError);
   EXPECT_THROW(TieredMemory(of_sizes(12, 3), 3, 0), UsageError);
+  for (const int64_t heads : {0, 5}) {
+    EXPECT_THROW(TieredMemory(of_sizes(12, heads), 3, 4), UsageError);
+    EXPECT_THROW(ContextMemory(of_sizes(12, heads)), UsageError);
+    EXPECT_THROW(PersistentMemory(of_sizes(12, heads), 5, 1), UsageError);
+  }
   TieredMemory memory = drawn_memory(3, 4);
   EXPECT_THROW(memory->forward(at::zeros({2, 5, 8})), UsageError);
   EXPECT_THROW(memory->read(at::zeros({2, 12}), TieredMemoryState()), UsageError);
+  EXPECT_THROW(memory->forward(at::zeros({2, 5, 12}), {}, /*delay=*/0), UsageError);
+  ContextTier tier = memory->long_term;
+  EXPECT_THROW(tier->read(at::zeros({2, 5, 12}), ContextTierState(), /*delay=*/0), UsageError);
 }
 
 }  // namespace

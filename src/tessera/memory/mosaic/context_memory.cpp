@@ -65,6 +65,7 @@ ContextMemoryImpl::ContextMemoryImpl(const MemoryOptions& options) : options_(op
 }
 
 at::Tensor ContextMemoryImpl::forward(const at::Tensor& x, std::optional<uint64_t> dropout_seed) {
+  check_shape(x, {-1, -1, options_.channels}, "ContextMemory: x");
   if (x.size(1) == 0) return at::zeros_like(x);
   const at::Tensor keys = key->forward(x).keys;              // [B, T, H, D]
   const at::Tensor values = value->complete(value->raw(x));  // [B, T, H, D]

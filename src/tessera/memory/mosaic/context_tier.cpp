@@ -23,6 +23,12 @@ at::Tensor magnitude(const at::Tensor& x) {
   return at::where(x.lt(0), -x, x);
 }
 
+void check_reach(TierReach reach) {
+  TESSERA_CHECK(reach.delay >= 1 && reach.pairs >= 0, "ContextTier: a delay of ", reach.delay,
+                " and a reach of ", reach.pairs,
+                " pairs; expected a delay of 1 or more, and 1 pair or more, or 0 for all");
+}
+
 /// [B, W, H, D] with pairs of zeros in front, `width` in all.
 at::Tensor widened(const at::Tensor& pairs, int64_t width) {
   return at::constant_pad_nd(pairs, {0, 0, 0, 0, width - pairs.size(1), 0});
@@ -140,6 +146,13 @@ ContextTierState ContextTierState::select(const std::vector<int64_t>& rows) cons
   return result;
 }
 
+bool ContextTierState::fits(int64_t delay) const {
+  const std::vector<int64_t>& stored = memory.pairs.stored();
+  for (int64_t row = 0; row < rows(); ++row)
+    if (waiting[row] > delay - 1 || (stored[row] > 0 && waiting[row] < delay - 1)) return false;
+  return true;
+}
+
 NamedTensors ContextTierState::tensors(const std::string& prefix) const {
   NamedTensors result = memory.tensors(prefix);
   result.emplace_back(prefix + "waiting.counts", at::tensor(waiting, at::kLong));
@@ -164,16 +177,18 @@ ContextTierState ContextTierState::from_tensors(const TensorFile& file, const st
   if (static_cast<int64_t>(stored.size()) != rows)
     throw DataError(file.path, "'{}pairs.' has {} rows, '{}leaky_key' {}", prefix, stored.size(),
                     prefix, rows);
-  for (int64_t row = 0; row < rows; ++row) {
-    const int64_t least = stored[row] > 0 ? delay - 1 : 0, most = std::min(places, delay - 1);
-    if (state.waiting[row] < least || state.waiting[row] > most)
-      throw DataError(file.path, "'{}waiting.counts' says {} pairs, expected {} to {}", prefix,
-                      state.waiting[row], least, most);
-  }
+  for (int64_t row = 0; row < rows; ++row)
+    if (state.waiting[row] < 0 || state.waiting[row] > places)
+      throw DataError(file.path, "'{}waiting.counts' says {} pairs, expected 0 to {}", prefix,
+                      state.waiting[row], places);
+  if (!state.fits(delay))
+    throw DataError(file.path, "'{}waiting.counts' and '{}pairs.stored' do not fit a delay of {}",
+                    prefix, prefix, delay);
   return state;
 }
 
 ContextTierImpl::ContextTierImpl(const MemoryOptions& options) : options_(options) {
+  options.check();
   const int64_t C = options.channels, H = options.heads;
   const auto linear = [&](int64_t out) {
     return make_linear(C, out, options.bias, options.device);
@@ -230,6 +245,7 @@ at::Tensor ContextTierImpl::queries_of(const at::Tensor& keys, const at::Tensor&
 at::Tensor ContextTierImpl::forward(const at::Tensor& x, TierReach reach,
                                     const ops::Dropout& dropout) {
   check_shape(x, {-1, -1, options_.channels}, "ContextTier: x");
+  check_reach(reach);
   const int64_t H = options_.heads, steps = x.size(1);
   if (steps == 0) return at::zeros({x.size(0), 0, H, options_.head_width()}, x.options());
   const at::Tensor keys = keys_of(x, {}).keys;  // [B, T, H, D]
@@ -250,6 +266,7 @@ std::pair<at::Tensor, ContextTierState> ContextTierImpl::read(const at::Tensor& 
                                                               int64_t delay) {
   at::NoGradGuard no_grad;
   check_shape(x, {-1, -1, options_.channels}, "ContextTier: x");
+  check_reach({.delay = delay});
   if (x.size(1) == 0) return {forward(x, {}), std::move(state)};
   ContextMemoryState& memory = state.memory;
   const auto [keys, leaky_key] = keys_of(x, memory.leaky_key);  // [B, T, H, D]
@@ -272,6 +289,7 @@ std::pair<at::Tensor, ContextTierState> ContextTierImpl::read(const at::Tensor& 
 
 TierReading ContextTierImpl::last_reading(const at::Tensor& x, TierReach reach) {
   at::NoGradGuard no_grad;
+  check_reach(reach);
   const int64_t last = x.size(1) - 1, end = std::max<int64_t>(0, x.size(1) - reach.delay);
   const int64_t count = reach.pairs > 0 ? std::min(end, reach.pairs) : end;
   const at::Tensor keys = keys_of(x, {}).keys;  // [B, T, H, D]

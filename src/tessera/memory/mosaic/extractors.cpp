@@ -15,8 +15,16 @@ const double kNanoCap = std::log(65535.0);
 
 }  // namespace
 
+void MemoryOptions::check() const {
+  TESSERA_CHECK(heads > 0 && channels > 0 && channels % heads == 0, "MemoryOptions: ", heads,
+                " heads of ", channels, " channels; expected 1 or more heads that divide them");
+  TESSERA_CHECK(dropout >= 0 && dropout < 1, "MemoryOptions: a dropout of ", dropout,
+                "; expected 0 <= dropout < 1");
+}
+
 KeyExtractorImpl::KeyExtractorImpl(const MemoryOptions& options, int scale_power)
     : options_(options), scale_power_(scale_power) {
+  options.check();
   projection = register_module(
       "projection", make_linear(options.channels, options.channels, options.bias, options.device));
   leak = register_parameter("leak", at::zeros({options.heads}, options.device));
@@ -58,6 +66,7 @@ ops::Keys KeyExtractorImpl::forward(const at::Tensor& x, const at::Tensor& leaky
 }
 
 ValueExtractorImpl::ValueExtractorImpl(const MemoryOptions& options) : options_(options) {
+  options.check();
   projection = register_module(
       "projection", make_linear(options.channels, options.channels, options.bias, options.device));
   mix = register_parameter("mix", at::full({options.heads}, 0.5, options.device));

@@ -47,6 +47,9 @@ struct MemoryOptions {
   ops::Precision precision = ops::Precision::kFloat32;
   at::Device device = at::kCPU;  ///< of the parameters; on the meta device they have no memory
 
+  /// Throws UsageError unless there are heads that divide the channels, and the dropout is in
+  /// [0, 1).
+  void check() const;
   int64_t head_width() const { return channels / heads; }
   /// Standard deviation of a linear map's initial weights.
   double weight_deviation() const {

@@ -34,6 +34,7 @@ at::Tensor PersistentMemoryImpl::scale() const {
 
 at::Tensor PersistentMemoryImpl::forward(const at::Tensor& x,
                                          std::optional<uint64_t> dropout_seed) {
+  check_shape(x, {-1, -1, options_.channels}, "PersistentMemory: x");
   if (x.size(1) == 0) return at::zeros_like(x);
   return read_slots(key->forward(x).keys, dropout_seed);
 }

@@ -86,6 +86,17 @@ std::pair<at::Tensor, TieredMemoryState> TieredMemoryImpl::read(const at::Tensor
   return {project_output(at::cat({recent, older}, 2), output, options_, {}), std::move(state)};
 }
 
+void TieredMemoryImpl::check_state(const TieredMemoryState& state, int64_t batch) const {
+  const ContextTierState &recent = state.short_term, &older = state.long_term;
+  if (!older.memory.leaky_key.defined()) return;
+  check_shape(older.memory.leaky_key, {batch, options_.heads, options_.head_width()},
+              "TieredMemory: the state's leaky average");
+  TESSERA_CHECK(recent.fits(short_reach_.delay) && older.fits(long_reach_.delay) &&
+                    recent.memory.pairs.options() == short_term_options(state.options()),
+                "TieredMemory: the state is one of another short-term memory or delay than ",
+                short_reach_.pairs, " pairs and ", long_reach_.delay);
+}
+
 TieredMemoryState TieredMemoryImpl::state_from(const TensorFile& file, const std::string& prefix,
                                                PairOptions options) const {
   const auto tier = [&](const char* name, PairOptions of_tier, TierReach reach) {

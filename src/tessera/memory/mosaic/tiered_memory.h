@@ -29,6 +29,8 @@ struct ContextTierState {
   int64_t rows() const { return memory.rows(); }
   static ContextTierState stack(const std::vector<const ContextTierState*>& parts);
   ContextTierState select(const std::vector<int64_t>& rows) const;
+  /// Whether as many pairs wait as wait in a tier of this delay.
+  bool fits(int64_t delay) const;
 
   /// As StoredPairs::tensors and from_tensors, for a tier of this delay.
   NamedTensors tensors(const std::string& prefix) const;
@@ -117,6 +119,9 @@ class TieredMemoryImpl : public torch::nn::Module {
   /// The same without dropout or gradient, going on from `state`. The bound of a state that has
   /// read nothing is that of the long-term memory; the short-term memory keeps no more pairs.
   std::pair<at::Tensor, TieredMemoryState> read(const at::Tensor& x, TieredMemoryState state);
+  /// Throws UsageError unless the state has read nothing or is one of this memory for `batch`
+  /// sequences.
+  void check_state(const TieredMemoryState& state, int64_t batch) const;
   /// As SequenceModel::state_from.
   TieredMemoryState state_from(const TensorFile& file, const std::string& prefix,
                                PairOptions options) const;
