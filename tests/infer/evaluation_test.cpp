@@ -59,6 +59,9 @@ TEST(LossByPosition, IsTheMeanOverWindows) {
   EXPECT_NEAR(loss.mean(), sum / 15, 1e-4);
   EXPECT_THROW(loss.at(6), std::out_of_range);
   EXPECT_THROW(loss.add(*model, padded({{1}})), UsageError);
+  EXPECT_THROW(loss.add(at::zeros({2, 3}), -1), UsageError);
+  EXPECT_THROW(loss.add(at::zeros({3}), 0), UsageError);
+  EXPECT_EQ(loss.tokens(), 15);
 }
 
 TEST(Evaluation, EachTokenIsPredictedOnceInTheFirstWindowThatHoldsIt) {
@@ -171,6 +174,8 @@ TEST(Evaluation, RefusesBadOptions) {
   refused(*mosaic, {.batch = 0});
   refused(*mosaic, {.reading = Reading::kStreaming, .stride = 3});
   refused(*test::tiny_gpt(Positions::kLearned), {.reading = Reading::kStreaming});
+  LossByPosition losses;
+  EXPECT_THROW(evaluate_text(*mosaic, padded({some_text(30, 1)}), {}, losses), UsageError);
 }
 
 TEST(Evaluation, RefusesTokensOutsideTheVocabulary) {

@@ -95,6 +95,14 @@ TEST(Scoring, PartByPartGivesTheSameScores) {
   }
 }
 
+TEST(Scoring, APartIsOfAtLeastOneToken) {
+  const auto model = test::tiny_mosaic();
+  TextScorer scorer(*model, {some_text(5, 1)}, {});
+  int parts = 1;
+  while (parts < 100 && !scorer.advance(0)) ++parts;
+  EXPECT_EQ(parts, 4);
+}
+
 TEST(Scoring, TextsPastTheWindowAreReadInOverlappingWindows) {
   const auto model = test::tiny_gpt(Positions::kLearned);
   const Tokens text = some_text(2 * kWindow + 3, 1);

@@ -143,6 +143,8 @@ void LossByPosition::add(LanguageModel& model, const at::Tensor& windows, int64_
 }
 
 void LossByPosition::add(const at::Tensor& losses, int64_t first) {
+  check_shape(losses, {-1, -1}, "LossByPosition: losses");
+  TESSERA_CHECK(first >= 0, "LossByPosition: position ", first, ", expected 0 or more");
   const at::Tensor sums = losses.to(at::kDouble).sum(0).to(at::kCPU).contiguous();  // [T]
   const int64_t end = first + sums.size(0);
   sums_.resize(std::max<size_t>(sums_.size(), end));
@@ -188,6 +190,7 @@ void evaluate_text(LanguageModel& model, const at::Tensor& text, const Evaluatio
                    LossByPosition& losses, const OnProgress& on_progress) {
   at::NoGradGuard no_grad;
   options.check(model);
+  check_shape(text, {-1}, "evaluate_text: text");
   check_token_ids(text, 0, model.vocabulary(), "token");
   const bool in_one_piece = options.reading == Reading::kStreaming || options.memory;
   if (in_one_piece && !takes_next(options)) return;

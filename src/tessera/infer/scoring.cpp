@@ -133,6 +133,7 @@ PieceScorer::PieceScorer(LanguageModel& model, std::vector<TextPiece> pieces, in
 bool PieceScorer::advance(int64_t tokens) {
   at::NoGradGuard no_grad;
   if (next_ == order_.size()) return true;
+  tokens = std::max<int64_t>(tokens, 1);
   const auto longest = std::ssize(pieces_[order_[next_]].tokens);
   if (state_ || longest > tokens)
     read_part(std::min(tokens, kPieceTokens));
