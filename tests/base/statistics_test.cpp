@@ -38,6 +38,7 @@ TEST(NormalLaw, TableAgreesWithTheErrorFunction) {
     }
   }
   EXPECT_EQ(log_normal_cdf(20), 0);
+  EXPECT_TRUE(std::isnan(log_normal_cdf(NAN)));
   EXPECT_NEAR(log_normal_cdf(-36.001) / log_normal_cdf(-35.999), 1, 1e-3);
   EXPECT_NEAR(log_normal_cdf(-100), -5000 - std::log(100 * std::sqrt(2 * M_PI)), 1e-9);
 }

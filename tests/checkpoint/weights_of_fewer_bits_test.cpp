@@ -74,6 +74,16 @@ TEST_F(WeightsOfFewerBits, OnlyMatricesAreKeptInThem) {
   EXPECT_EQ(ops::weight_type(parameters["norm.weight"]), WeightType::kFloat32);
 }
 
+TEST_F(WeightsOfFewerBits, OfEightAreNotExported) {
+  save("floats", "gpt");
+  const auto model = load_to_read(path("floats"), WeightType::kInt8);
+  EXPECT_THAT(test::message_of<UsageError>([&] {
+                export_weights({"nanogpt", ""}, *model, path("nanogpt.safetensors"));
+              }),
+              HasSubstr("int8"));
+  EXPECT_FALSE(std::filesystem::exists(path("nanogpt.safetensors")));
+}
+
 TEST_F(WeightsOfFewerBits, RefusesDamagedFiles) {
   save("floats", "gpt");
   save_model(path("good"), *load_to_read(path("floats"), WeightType::kInt8));

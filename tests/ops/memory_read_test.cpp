@@ -330,6 +330,9 @@ TEST(MeanSlotRead, RefusesBadArguments) {
                UsageError);
   EXPECT_THROW(mean_slot_read(queries, at::zeros({2, 3, 4}), at::zeros({2, 3, 4}), scale),
                UsageError);
+  const at::Tensor floats = at::ones({2, 2, 3, 4});
+  EXPECT_THROW(mean_slot_read(queries, floats, floats, at::ones({1})), UsageError);
+  EXPECT_THROW(mean_slot_read(queries, floats, floats, scale.to(at::kDouble)), UsageError);
   for (const WeightType type : kFewerBits) {
     const auto slots = [&](at::IntArrayRef sizes) { return stored_as(at::ones(sizes), type); };
     const at::Tensor good = slots({2, 2, 3, 4});

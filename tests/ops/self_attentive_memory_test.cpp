@@ -239,6 +239,9 @@ TEST(SelfAttentiveMemory, TheWholeFollowsItsDefinition) {
                   .equal(contract(copies, slots, keys, ReadSide::kKeys)));
   EXPECT_TRUE(contract(shared, slots, values, ReadSide::kValues)
                   .equal(contract(copies, slots, values, ReadSide::kValues)));
+  const at::Tensor strided = shared.transpose(2, 3).contiguous().transpose(2, 3);
+  EXPECT_TRUE(contract(strided, slots, keys, ReadSide::kKeys)
+                  .equal(contract(shared, slots, keys, ReadSide::kKeys)));
   const at::Tensor map = at::randint(-4, 4, {7, 3, 5}, real());
   EXPECT_TRUE(transfer(memory, map.flatten(1)).equal(sum("bsae,osa->beo", {memory, map})));
 }

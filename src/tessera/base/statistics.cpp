@@ -67,8 +67,8 @@ double normal_cdf(double t) {
 double log_normal_cdf(double t) {
   static const std::vector<double> table = make_log_table();
   if (t >= kHighest) return 0;
-  // The leading term of the tail, beyond where the density is a normal number.
-  if (t <= kLowest) return -t * t / 2 - std::log(-t * std::sqrt(2 * std::numbers::pi));
+  // The leading term of the tail, beyond where the density is a normal number; of NaN it is NaN.
+  if (!(t > kLowest)) return -t * t / 2 - std::log(-t * std::sqrt(2 * std::numbers::pi));
   const double place = (t - kLowest) * kSteps;
   const auto i = static_cast<size_t>(place);
   return table[i] + (place - static_cast<double>(i)) * (table[i + 1] - table[i]);

@@ -12,6 +12,7 @@
 #include "tessera/checkpoint/detail/foreign_names.h"
 #include "tessera/checkpoint/detail/weight_file.h"
 #include "tessera/model/model_kind.h"
+#include "tessera/ops/weights.h"
 #include "tessera/tensor/check.h"
 
 namespace tessera {
@@ -228,6 +229,12 @@ void check_exportable(const KnownFormat& known, const SequenceModel& model) {
   const Json fields = model.hyper_parameters();
   for (const auto& [field, value] : known.format->implied)
     expect(field, value, fields.at(std::string(field)).dump());
+  for (const auto& item : model.named_parameters())
+    if (ops::weight_type(item.value()) == ops::WeightType::kInt8)
+      throw UsageError(
+          "a {} file holds floats; this model keeps '{}' in int8; load it with its matrices as "
+          "floats",
+          known.format->name, item.key());
 }
 
 NamedTensors foreign_copies(const ForeignFormat& format, const NamedTensors& own,

@@ -216,6 +216,7 @@ at::Tensor mean_slot_read(const at::Tensor& queries, const at::Tensor& slot_keys
   check_weight(slot_values, {P, H, M, D}, queries, "mean_slot_read: slot_values");
   TESSERA_CHECK(slot_keys.scalar_type() == slot_values.scalar_type(), "mean_slot_read: keys of ",
                 slot_keys.scalar_type(), ", values of ", slot_values.scalar_type());
+  check_like(scale, {H}, queries, "mean_slot_read: scale");
   TESSERA_CHECK(P > 0, "mean_slot_read: no memory to read; expected at least 1");
   check_dropout(dropout, "mean_slot_read");
   const bool fewer_bits = weight_type(slot_keys) != WeightType::kFloat32 && loops_run({queries}) &&

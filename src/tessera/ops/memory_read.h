@@ -101,6 +101,7 @@ at::Tensor slot_read(const at::Tensor& queries, const at::Tensor& slot_keys,
 /// [P, H, M, D], P > 0, of any WeightType (ops/weights.h), scale [H] -> [B, T, H, D]. Each memory
 /// drops out with a mask of its own. Slots of fewer bits are read with products of bfloat16
 /// whatever the precision, where the processor has them: twice as fast, as exact as the slots.
+/// Throws UsageError on a shape or dtype mismatch.
 at::Tensor mean_slot_read(const at::Tensor& queries, const at::Tensor& slot_keys,
                           const at::Tensor& slot_values, const at::Tensor& scale,
                           const Dropout& dropout = {}, Precision precision = Precision::kFloat32);

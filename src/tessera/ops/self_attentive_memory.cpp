@@ -181,7 +181,8 @@ at::Tensor contract(const at::Tensor& memory, const at::Tensor& slots, const at:
   const bool shared = memory.size(0) == 1;
   TESSERA_CHECK(shared || memory.size(0) == slots.size(0), "contract: a memory of ", memory.size(0),
                 " sequences is read by ", slots.size(0));
-  const at::Tensor rows = shared ? memory.view({N * D, E}) : memory.flatten(1, 2);  // [.., N D, E]
+  const at::Tensor rows =  // [.., N D, E]
+      shared ? memory.reshape({N * D, E}) : memory.flatten(1, 2);
   const auto product = [&](const at::Tensor& queries, const at::Tensor& matrices) {
     return shared ? at::matmul(queries, matrices) : batched_product(queries, matrices);
   };
