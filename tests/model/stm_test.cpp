@@ -386,6 +386,9 @@ TEST(Stm, RefusesBadConfigurations) {
   EXPECT_THAT(message([](StmConfig& c) { c.width = c.distilled = int64_t{1} << 28; }),
               HasSubstr("too large"));
   EXPECT_EQ(message([](StmConfig&) {}), "");
+  TwoMemoryOptions options = small_stm().cell_options();
+  options.slots = 0;
+  EXPECT_THROW(TwoMemoryCell(options, at::kCPU), UsageError);
 }
 
 }  // namespace

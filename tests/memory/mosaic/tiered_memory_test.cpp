@@ -166,6 +166,8 @@ TEST(TieredMemory, RefusesImpossibleSizes) {
     EXPECT_THROW(ContextMemory(of_sizes(12, heads)), UsageError);
     EXPECT_THROW(PersistentMemory(of_sizes(12, heads), 5, 1), UsageError);
   }
+  EXPECT_THROW(PersistentMemory(of_sizes(12, 3), -1, 1), UsageError);
+  EXPECT_THROW(PersistentMemory(of_sizes(12, 3), 5, 0), UsageError);
   TieredMemory memory = drawn_memory(3, 4);
   EXPECT_THROW(memory->forward(at::zeros({2, 5, 8})), UsageError);
   EXPECT_THROW(memory->read(at::zeros({2, 12}), TieredMemoryState()), UsageError);

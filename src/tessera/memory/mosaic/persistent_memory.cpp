@@ -13,6 +13,8 @@ namespace tessera {
 PersistentMemoryImpl::PersistentMemoryImpl(const MemoryOptions& options, int64_t slots,
                                            int64_t count)
     : options_(options) {
+  TESSERA_CHECK(slots >= 0 && count >= 1, "PersistentMemory: ", count, " memories of ", slots,
+                " slots; expected at least 1 of 0 or more");
   key = register_module("key", KeyExtractor(options, /*scale_power=*/2));
   const std::vector<int64_t> shape = {count, options.heads, slots, options.head_width()};
   slot_keys = register_parameter("slot_keys", at::zeros(shape, options.device));

@@ -12,7 +12,8 @@ namespace tessera {
 /// takes the place of a transformer's feed-forward layer.
 class PersistentMemoryImpl : public torch::nn::Module {
  public:
-  /// slots: M per head; count: independent memories whose readings are averaged (the paper: 1).
+  /// slots: M per head, none or more; count: independent memories whose readings are averaged (the
+  /// paper: 1).
   PersistentMemoryImpl(const MemoryOptions& options, int64_t slots, int64_t count);
 
   /// x [B, T, C] -> [B, T, C], from the start of a sequence. dropout_seed as in ContextMemory.

@@ -166,6 +166,11 @@ NamedTensors TwoMemoryState::tensors(const std::string& prefix) const {
 
 TwoMemoryCellImpl::TwoMemoryCellImpl(const TwoMemoryOptions& options, at::Device device)
     : options_(options) {
+  TESSERA_CHECK(options.inputs > 0 && options.slots > 0 && options.width > 0 &&
+                    options.projection_hidden >= 0,
+                "TwoMemoryCell: ", options.inputs, " inputs, ", options.slots,
+                " slots, a width of ", options.width, " and a hidden width of ",
+                options.projection_hidden, "; expected 1 or more of each, or no hidden width");
   const int64_t D = options.width;
   const auto map = [&](int64_t outputs) {
     return input_map(options.inputs, options.projection_hidden, outputs, device);

@@ -216,7 +216,8 @@ struct TwoMemoryState {
 /// The two memories and what connects them (Le et al. 2020, eq. 9-13).
 class TwoMemoryCellImpl : public torch::nn::Module {
  public:
-  /// On the meta device the parameters have sizes and no memory.
+  /// On the meta device the parameters have sizes and no memory. Throws UsageError on sizes
+  /// below 1.
   TwoMemoryCellImpl(const TwoMemoryOptions& options, at::Device device);
 
   /// The learned state before the first step, for B sequences.
