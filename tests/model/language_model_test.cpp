@@ -24,6 +24,10 @@ INSTANTIATE_TEST_SUITE_P(Forms, LanguageModelTest, testing::ValuesIn(kLanguageMo
 TEST(ModelKinds, AreAddedOnce) {
   EXPECT_THROW(add_model_kinds({gpt_kind()}), UsageError);
   EXPECT_EQ(model_kinds().front().name, "memory_mosaic");
+  ModelKind other = gpt_kind();
+  other.name = "other";
+  EXPECT_THROW(add_model_kinds({other, gpt_kind()}), UsageError);
+  EXPECT_THROW(model_kind("other"), UsageError);
 }
 
 }  // namespace

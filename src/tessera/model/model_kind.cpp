@@ -67,11 +67,13 @@ const std::vector<ModelKind>& model_kinds() {
 }
 
 void add_model_kinds(std::vector<ModelKind> kinds) {
+  std::vector<ModelKind> all = model_kinds();
   for (ModelKind& kind : kinds) {
-    for (const auto& known : model_kinds())
+    for (const auto& known : all)
       check_argument(known.name != kind.name, "add_model_kinds: '{}' is known already", kind.name);
-    known_kinds().push_back(std::move(kind));
+    all.push_back(std::move(kind));
   }
+  known_kinds() = std::move(all);
 }
 
 const ModelKind& model_kind(std::string_view name) {

@@ -136,7 +136,7 @@ ModelKind model_kind_of(std::string_view summary, std::vector<WeightFormat> weig
 /// that were added.
 const std::vector<ModelKind>& model_kinds();
 /// Adds kinds that stand outside the library. A program calls it when it starts, before another
-/// thread uses models. Throws UsageError where a name is taken.
+/// thread uses models. Throws UsageError where a name is taken, adding none.
 void add_model_kinds(std::vector<ModelKind> kinds);
 /// The kind of this name. Throws UsageError that lists the names there are.
 const ModelKind& model_kind(std::string_view name);
