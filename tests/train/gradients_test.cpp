@@ -9,7 +9,7 @@
 #include <future>
 #include <vector>
 
-#include "tessera/train/training.h"
+#include "tessera/train/learner.h"
 #include "tests/train/in_processes.h"
 #include "tests/train/trainer_fixture.h"
 

@@ -11,8 +11,8 @@
 #include "tessera/base/config.h"
 #include "tessera/data/token_stream.h"
 #include "tessera/text/corpus.h"
+#include "tessera/train/learner.h"
 #include "tessera/train/train_config.h"
-#include "tessera/train/training.h"
 
 namespace tessera {
 

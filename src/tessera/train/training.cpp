@@ -1,4 +1,4 @@
-#include "tessera/train/training.h"
+#include "tessera/train/learner.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>

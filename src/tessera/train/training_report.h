@@ -7,7 +7,7 @@
 
 #include "tessera/base/statistics.h"
 #include "tessera/report/study_results.h"
-#include "tessera/train/training.h"
+#include "tessera/train/learner.h"
 
 namespace tessera {
 

@@ -8,7 +8,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/checkpoint/model_directory.h"
-#include "tessera/train/training.h"
+#include "tessera/train/learner.h"
 #include "tests/model/model_checks.h"
 #include "tests/support/temporary_folder.h"
 

@@ -5,7 +5,7 @@
 #include "lab/learner/regbench/regbench_learner.h"
 #include "tessera/base/error.h"
 #include "tessera/checkpoint/model_directory.h"
-#include "tessera/train/training.h"
+#include "tessera/train/learner.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera::task {

@@ -11,7 +11,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/tensor/tensor_file.h"
-#include "tessera/train/training.h"
+#include "tessera/train/learner.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera::task {

@@ -9,8 +9,8 @@
 #include "tessera/base/error.h"
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/model/language_model.h"
+#include "tessera/train/learner.h"
 #include "tessera/train/metrics_log.h"
-#include "tessera/train/training.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera::task {
