@@ -8,11 +8,11 @@
 namespace tessera {
 namespace {
 
-bool fits(at::IntArrayRef sizes, int64_t batch, const std::vector<int64_t>& expected) {
-  if (sizes.size() != expected.size() + 1 || sizes[0] != batch) return false;
-  for (size_t k = 0; k < expected.size(); ++k)
-    if (expected[k] != -1 && sizes[k + 1] != expected[k]) return false;
-  return true;
+/// The sizes of a part for `batch` sequences; -1: any.
+std::vector<int64_t> sizes_of(const StatePart& part, int64_t batch) {
+  std::vector<int64_t> sizes = part.sizes;
+  sizes.insert(sizes.begin(), batch);
+  return sizes;
 }
 
 }  // namespace
@@ -21,9 +21,9 @@ TensorState TensorState::from(const TensorFile& file, const StateParts& parts,
                               const std::string& prefix) {
   TensorState state;
   for (const StatePart& part : parts) {
-    std::vector<int64_t> sizes = part.sizes;
-    sizes.insert(sizes.begin(), state.parts_.empty() ? -1 : state.part(0).size(0));
-    state.parts_.emplace_back(part.name, file.at(prefix + part.name, sizes, part.type));
+    const int64_t batch = state.parts_.empty() ? -1 : state.rows();
+    state.parts_.emplace_back(part.name,
+                              file.at(prefix + part.name, sizes_of(part, batch), part.type));
   }
   return state;
 }
@@ -33,7 +33,7 @@ void TensorState::check(const StateParts& parts, int64_t batch, std::string_view
   for (size_t k = 0; k < parts.size(); ++k) {
     TESSERA_CHECK(parts_.size() == parts.size() && parts_[k].first == parts[k].name,
                   "the state is that of another kind of model, expected one of ", kind);
-    TESSERA_CHECK(fits(part(k).sizes(), batch, parts[k].sizes), kind, ": the state's ",
+    TESSERA_CHECK(sizes_fit(part(k).sizes(), sizes_of(parts[k], batch)), kind, ": the state's ",
                   parts[k].name, " has shape ", part(k).sizes(), ", expected ", batch,
                   " sequences of ", at::IntArrayRef(parts[k].sizes));
   }
