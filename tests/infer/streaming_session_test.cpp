@@ -185,6 +185,17 @@ TEST(StreamingSession, RefusesBadArgumentsAndStaysAsItWas) {
   expect_recomputed(*model, session, session.step({4, 5}));
 }
 
+TEST(StreamingSession, PromptsWhosePairsAreKeptInOtherNumbersAreRefused) {
+  const auto model = test::tiny_mosaic();
+  StreamingSession session(*model, Reading::kStreaming);
+  const at::Tensor logits = session.add({some_text(5, 1)}).clone();
+  model->keep_pairs_in(ops::WeightType::kBFloat16);
+  EXPECT_THROW(session.add({some_text(4, 2)}), UsageError);
+  EXPECT_EQ(session.tokens().size(), 1u);
+  EXPECT_TRUE(session.logits().equal(logits));
+  EXPECT_EQ(session.step({3}).size(0), 1);
+}
+
 TEST(StreamingSession, SeveralTokensAreReadAsOneByOne) {
   for (const auto& model : {test::tiny_mosaic(), test::tiny_gpt(Positions::kLearned)})
     for (Reading reading : {natural_reading(*model), Reading::kWindowed}) {

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "tessera/base/interrupt.h"
+#include "tessera/memory/rows_of_states.h"
 #include "tessera/model/language_model.h"
 #include "tessera/tensor/check.h"
 
@@ -106,7 +107,7 @@ at::Tensor StreamingSession::add(const std::vector<Tokens>& prompts) {
   } else {
     logits = read_windows(distinct.sequences);
   }
-  added.logits_ = logits.index_select(0, at::tensor(distinct.which, at::kLong));
+  added.logits_ = chosen_rows(logits, distinct.which);
   logits = added.logits_;
   append(std::move(added));
   return logits;
@@ -122,11 +123,11 @@ void StreamingSession::append(StreamingSession&& other) {
     *this = std::move(other);
     return;
   }
-  logits_ = at::cat({logits(), other.logits()});
-  if (state_ && other.state_)
-    state_ = SequenceState::stack({&*state_, &*other.state_});
-  else
-    state_.reset();
+  at::Tensor logits_of_both = at::cat({logits(), other.logits()});
+  std::optional<SequenceState> state_of_both;
+  if (state_ && other.state_) state_of_both = SequenceState::stack({&*state_, &*other.state_});
+  logits_ = std::move(logits_of_both);
+  state_ = std::move(state_of_both);
   tokens_.insert(tokens_.end(), other.tokens_.begin(), other.tokens_.end());
 }
 
@@ -232,7 +233,7 @@ void StreamingSession::select(const std::vector<int64_t>& rows) {
     state_.reset();
   else if (state_)
     state_ = state_->select(rows);
-  if (logits_.defined()) logits_ = logits_.index_select(0, at::tensor(rows, at::kLong));
+  if (logits_.defined()) logits_ = chosen_rows(logits_, rows);
   tokens_ = std::move(chosen);
 }
 

@@ -7,6 +7,7 @@
 
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
+#include "tessera/memory/rows_of_states.h"
 #include "tessera/ops/weights.h"
 #include "tessera/tensor/check.h"
 
@@ -272,10 +273,9 @@ StoredPairs StoredPairs::select(const std::vector<int64_t>& rows) const {
     result.stored_.push_back(stored_.at(row));
   }
   if (!keys_.defined()) return result;
-  const at::Tensor index = at::tensor(rows, at::kLong).to(keys_.device());
-  result.keys_ = keys_.index_select(0, index);
-  result.values_ = values_.index_select(0, index);
-  if (usage_.defined()) result.usage_ = usage_.index_select(0, index);
+  result.keys_ = chosen_rows(keys_, rows);
+  result.values_ = chosen_rows(values_, rows);
+  if (usage_.defined()) result.usage_ = chosen_rows(usage_, rows);
   return result;
 }
 
