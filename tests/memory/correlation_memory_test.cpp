@@ -82,6 +82,7 @@ TEST(CorrelationMemory, RefusesWhatDoesNotFitAndStaysAsItWas) {
   EXPECT_THROW(CorrelationMemory(0, 2), UsageError);
   EXPECT_THROW(CorrelationMemory(at::ones({2})), UsageError);
   EXPECT_THROW(CorrelationMemory(at::ones({2, 2}, at::kLong)), UsageError);
+  EXPECT_THROW(CorrelationMemory(2, 2, at::kLong), UsageError);
   CorrelationMemory memory(3, 2);
   const at::Tensor keys = at::ones({4, 3}), values = at::ones({4, 2});
   memory.store(keys, values);

@@ -26,7 +26,7 @@ void check_same_type(const at::Tensor& x, const at::Tensor& memory, const char* 
 
 CorrelationMemory::CorrelationMemory(int64_t rows, int64_t columns,
                                      const at::TensorOptions& options)
-    : matrix_(empty_matrix(rows, columns, options)) {}
+    : CorrelationMemory(empty_matrix(rows, columns, options)) {}
 
 CorrelationMemory::CorrelationMemory(at::Tensor matrix) : matrix_(std::move(matrix)) {
   check_shape(matrix_, {-1, -1}, "CorrelationMemory: matrix");

@@ -15,7 +15,7 @@ namespace tessera {
 /// leaves the memory as it was.
 class CorrelationMemory {
  public:
-  /// An empty memory of rows K and columns D.
+  /// An empty memory of rows K and columns D; of floating point numbers, as the next.
   CorrelationMemory(int64_t rows, int64_t columns,
                     const at::TensorOptions& options = at::TensorOptions());
   /// A memory with this matrix C [K, D], which it shares.
