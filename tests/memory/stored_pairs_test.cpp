@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <deque>
 
 #include "tessera/base/error.h"
@@ -304,6 +305,14 @@ TEST(StoredPairs, RowsOfDifferentCountsReadPiecesAsTheyReadPairs) {
     EXPECT_EQ(at_once.counts(), in_turn.counts());
     EXPECT_EQ(at_once.stored(), in_turn.stored());
   }
+}
+
+TEST(StoredPairs, AValueThatCannotBeRoundedReplacesNoPair) {
+  StoredPairs pairs({MemoryBound{1}, ops::WeightType::kInt8});
+  pairs.store(pair_of(1, 1), pair_of(1, 2));
+  const std::vector<float> before = keys_of(pairs, 0);
+  EXPECT_THROW(pairs.store(pair_of(1, 4), pair_of(1, NAN)), UsageError);
+  EXPECT_EQ(keys_of(pairs, 0), before);
 }
 
 TEST(StoredPairs, RefusesAndStaysAsItWas) {

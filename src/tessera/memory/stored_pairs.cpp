@@ -173,14 +173,15 @@ void StoredPairs::store(const at::Tensor& key, const at::Tensor& value,
   for (int64_t row = 0; row < rows() && !all && bound() > 0; ++row)
     TESSERA_CHECK(chosen[row] || counts_[row] < bound(), "StoredPairs: row ", row,
                   " shall store nothing, but has no room left for a pair");
+  const at::Tensor kept_key = kept(key).unsqueeze(2), kept_value = kept(value).unsqueeze(2);
   reserve_next(key);
   at::Tensor slots = at::tensor(next_slots(), at::kLong).unsqueeze(1).repeat({1, keys_.size(1)});
   for (int64_t row = 0; row < rows(); ++row)
     if (counts_use() && counts_[row] == bound()) slots[row].copy_(usage_[row].argmin(-1));
   slots = slots.to(keys_.device()).unsqueeze(-1);  // [B, H, 1]
   const at::Tensor places = slots.expand({-1, -1, keys_.size(3)}).unsqueeze(2);
-  keys_.scatter_(2, places, kept(key).unsqueeze(2));
-  values_.scatter_(2, places, kept(value).unsqueeze(2));
+  keys_.scatter_(2, places, kept_key);
+  values_.scatter_(2, places, kept_value);
   if (usage_.defined()) usage_.scatter_(2, slots, 1.0);
   // What the others were given lies behind their pairs, where the next one will.
   count_next(all ? std::vector<bool>(counts_.size(), true) : chosen);

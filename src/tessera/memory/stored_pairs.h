@@ -54,8 +54,8 @@ class StoredPairs {
   StoredPairs& operator=(StoredPairs&&) = default;
 
   /// Stores one pair in every row, or in those of the B that `rows` says, where the others still
-  /// have room for one: key, value [B, H, D]. Throws UsageError on a shape mismatch and where they
-  /// have none, storing nothing.
+  /// have room for one: key, value [B, H, D]. Throws UsageError on a shape or dtype mismatch, where
+  /// they have none, and on numbers that 8 bits cannot keep (NaN, infinity), storing nothing.
   void store(const at::Tensor& key, const at::Tensor& value, const std::vector<bool>& rows = {});
   /// Stores T pairs a row in their order: keys, values [B, T, H, D]. T = 0 opens a memory of B
   /// rows.
