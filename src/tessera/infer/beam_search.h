@@ -40,9 +40,9 @@ struct Hypothesis {
 /// beginning can come to beat those that have ended.
 ///
 /// While an InterruptGuard lives, a signal ends it with what there is, or, while it reads a long
-/// prompt, with Interrupted. Throws UsageError on an empty prompt, on options that make no sense,
-/// on a search that would need more memory than the machine has, and on logits that are NaN or
-/// infinite.
+/// prompt, with Interrupted. Throws UsageError on an empty prompt, on options that make no sense
+/// and on a search that would need more memory than the machine has, and as TokenDistribution does
+/// on NaN or infinite logits.
 std::vector<Hypothesis> beam_search(LanguageModel& model, const Tokens& prompt,
                                     const BeamOptions& options);
 

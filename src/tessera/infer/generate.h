@@ -51,8 +51,8 @@ struct Generation {
 /// Continues every prompt. Each comes out as it would alone (to rounding: sums are done in another
 /// order when the batch has another size). While an InterruptGuard lives, a signal ends all texts
 /// between two tokens; what was held back is then in Generation::text. Throws Interrupted where the
-/// signal comes while long prompts are read; UsageError on options that make no sense, on an empty
-/// prompt without end_of_text, and on logits that are NaN or infinite; and what
+/// signal comes while long prompts are read; UsageError on options that make no sense and on an
+/// empty prompt without end_of_text; as draw_token() does on NaN or infinite logits; and what
 /// LanguageModel::read throws.
 std::vector<Generation> generate(LanguageModel& model, const std::vector<Prompt>& prompts,
                                  const GenerateOptions& options, const OnToken& on_token = {});

@@ -34,8 +34,7 @@ class PieceScorer {
   PieceScorer(LanguageModel& model, std::vector<TextPiece> pieces, int64_t alternatives);
 
   /// Reads at most so many tokens more, filling included, and at least one; of a long piece no more
-  /// than kPieceTokens. Returns whether all pieces are scored. Throws UsageError on
-  /// logits that are NaN or infinite.
+  /// than kPieceTokens. Returns whether all pieces are scored.
   bool advance(int64_t tokens);
 
   const std::vector<TextPiece>& pieces() const { return pieces_; }

@@ -21,8 +21,8 @@ struct ScoringOptions {
 /// Scores all tokens of each text but its first. Where reading is kWindowed a text longer than the
 /// window is read in windows that overlap by half, each token being scored in the first window
 /// that holds it (so that it has half a window before it, or more). While an InterruptGuard lives,
-/// a signal ends it with Interrupted. Throws UsageError on ids outside the vocabulary and on logits
-/// that are NaN or infinite.
+/// a signal ends it with Interrupted. Throws UsageError on ids outside the vocabulary, and as
+/// TokenDistribution does on NaN or infinite logits.
 std::vector<std::vector<ScoredToken>> score_texts(LanguageModel& model,
                                                   const std::vector<Tokens>& texts,
                                                   const ScoringOptions& options = {});
@@ -37,7 +37,8 @@ class TextScorer {
   ~TextScorer();
 
   /// Reads at most so many tokens more, filling included, and at least one; returns whether all
-  /// texts are scored. Throws UsageError on logits that are NaN or infinite.
+  /// texts are scored. Throws as TokenDistribution does on NaN or infinite logits; it
+  /// cannot go on then.
   bool advance(int64_t tokens);
   /// The scores of all texts, once advance() has returned true.
   std::vector<std::vector<ScoredToken>> scores() &&;
