@@ -164,6 +164,21 @@ TEST(StoredPairs, AFileThatLacksThePairsItCountsIsRefused) {
   EXPECT_THROW(StoredPairs::from_tensors(file, "", {}, 1, 1), DataError);
 }
 
+TEST(StoredPairs, AFileWithMorePlacesThanTheBoundLosesNoPair) {
+  const at::Tensor two = at::full({1}, 2, at::kLong), places = at::ones({1, 1, 5, 1});
+  const TensorFile file{"file",
+                        {{"counts", two},
+                         {"stored", two},
+                         {"keys", places},
+                         {"values", places},
+                         {"usage", at::tensor({0.5F, 1.0F, 0.0F, 0.0F, 0.0F}).view({1, 1, 5})}},
+                        {}};
+  const PairOptions options = {.bound = {2, Eviction::kLeastUsed}};
+  StoredPairs pairs = StoredPairs::from_tensors(file, "", options, 1, 1);
+  pairs.store(pair_of(1, 9), pair_of(1, 9));
+  EXPECT_EQ(keys_of(pairs, 0), (std::vector<float>{9, 1}));
+}
+
 TEST(StoredPairs, StackAndSelectKeepEachRowsCount) {
   StoredPairs longer, shorter, none;
   for (int t = 0; t < 100; ++t) longer.store(pair_of(1, t), pair_of(1, t));

@@ -177,7 +177,8 @@ void StoredPairs::store(const at::Tensor& key, const at::Tensor& value,
   reserve_next(key);
   at::Tensor slots = at::tensor(next_slots(), at::kLong).unsqueeze(1).repeat({1, keys_.size(1)});
   for (int64_t row = 0; row < rows(); ++row)
-    if (counts_use() && counts_[row] == bound()) slots[row].copy_(usage_[row].argmin(-1));
+    if (counts_use() && counts_[row] == bound())
+      slots[row].copy_(usage_[row].narrow(1, 0, bound()).argmin(-1));
   slots = slots.to(keys_.device()).unsqueeze(-1);  // [B, H, 1]
   const at::Tensor places = slots.expand({-1, -1, keys_.size(3)}).unsqueeze(2);
   keys_.scatter_(2, places, kept_key);
