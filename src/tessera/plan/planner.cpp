@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "tessera/base/error.h"
@@ -28,7 +29,8 @@ void check_error(double error, const char* function) {
                  "{}: an error of {} is asked for; it must lie between 0 and 1", function, error);
 }
 
-/// The smallest integer in (low, high] that `reached` accepts; it must accept high and be monotone.
+/// The smallest integer in (low, high] that `reached`, which is monotone, accepts; it must accept
+/// high.
 template <typename Reached>
 int64_t smallest(int64_t low, int64_t high, const Reached& reached) {
   while (high - low > 1) {
@@ -36,6 +38,18 @@ int64_t smallest(int64_t low, int64_t high, const Reached& reached) {
     (reached(middle) ? high : low) = middle;
   }
   return high;
+}
+
+/// The smallest integer in [first, most] that `reached`, which is monotone, accepts, found by steps
+/// that double; none if it does not accept `most`.
+template <typename Reached>
+std::optional<int64_t> smallest_up_to(int64_t first, int64_t most, const Reached& reached) {
+  int64_t low = first - 1, high = first;
+  while (!reached(high)) {
+    if (high == most) return {};
+    low = std::exchange(high, std::min(2 * high, most));
+  }
+  return smallest(low, high, reached);
 }
 
 }  // namespace
@@ -212,32 +226,24 @@ MemoryPlan plan_memory(const RankedLaw& law, int64_t outputs, double error) {
   const auto enough_samples = [&](int64_t samples) {
     return guessed * law.unseen_mass(static_cast<double>(samples)) <= kUnseenShare * error;
   };
-  int64_t most = 1;
-  while (!enough_samples(most)) {
-    if (most > kMostSamples)
-      throw UsageError(
-          "an error of {} needs more than {} samples of {} inputs; allow a larger error", error,
-          kMostSamples, law.inputs());
-    most *= 2;
-  }
-  const auto samples = static_cast<double>(smallest(most / 2, most, enough_samples));
+  const auto enough = smallest_up_to(1, kMostSamples, enough_samples);
+  if (!enough)
+    throw UsageError("an error of {} needs more than {} samples of {} inputs; allow a larger error",
+                     error, kMostSamples, law.inputs());
+  const auto samples = static_cast<double>(*enough);
 
   const StoredMass masses(law, samples);
   const auto best_in = [&](int64_t dimension) {
     return best_memory_with(masses, law, balanced, dimension, samples);
   };
-  const auto wide_enough = [&](int64_t dimension) { return best_in(dimension).error <= error; };
-  int64_t widest = 2;
-  while (!wide_enough(widest)) {
-    widest *= 2;
-    if (widest > kWidest)
-      throw UsageError(
-          "an error of {} needs more than {} dimensions for {} inputs; allow a larger error, or "
-          "learn the embeddings",
-          error, kWidest, law.inputs());
-  }
-  const int64_t dimension = widest == 2 ? 2 : smallest(widest / 2, widest, wide_enough);
-  return best_in(dimension);
+  const auto dimension = smallest_up_to(
+      2, kWidest, [&](int64_t wide) { return best_in(wide).error <= error; });
+  if (!dimension)
+    throw UsageError(
+        "an error of {} needs more than {} dimensions for {} inputs; allow a larger error, or "
+        "learn the embeddings",
+        error, kWidest, law.inputs());
+  return best_in(*dimension);
 }
 
 std::vector<SchemeError> scheme_errors(
