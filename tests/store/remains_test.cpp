@@ -69,5 +69,12 @@ TEST_F(RemainsTest, AreFoundInEachCodingInAnyFile) {
   EXPECT_THAT(found(), ElementsAre()) << "another document's own words";
 }
 
+TEST_F(RemainsTest, CannotBeLookedForInAFolder) {
+  std::filesystem::create_directory(store() / "copies");
+  EXPECT_THAT(message_of<DataError>([&] { found(); }),
+              testing::AllOf(HasSubstr((store() / "copies").native()),
+                             HasSubstr("is not a file"), HasSubstr("put it elsewhere")));
+}
+
 }  // namespace
 }  // namespace tessera::store

@@ -139,6 +139,7 @@ Erase::Answer Erase::run(const fs::path& store, const OnNews& on_news,
   store::Remains remains;
   {
     const MemoStore before(store);
+    if (!certificate.empty()) store::Remains::files_of(store);  // throws where it cannot be shown
     const std::vector<StoredDocument> documents = chosen(*this, before);
     answer.forgotten_earlier = before.ledger().unerased();
     for (const StoredDocument& document : documents) {

@@ -80,16 +80,27 @@ void Remains::leave_out(const MemoStore& store) {
   }
 }
 
+std::vector<std::filesystem::path> Remains::files_of(const std::filesystem::path& folder) {
+  std::error_code failure;
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, failure)) {
+    if (!entry.is_regular_file(failure))
+      throw DataError(entry.path().native(),
+                      "is not a file, so it cannot be searched for remains of documents; a store "
+                      "holds files alone: put it elsewhere");
+    files.push_back(entry.path());
+  }
+  if (failure) throw SystemError(folder.native(), "read", failure.value());
+  std::ranges::sort(files);
+  return files;
+}
+
 std::vector<ScannedFile> Remains::scan(
     const std::filesystem::path& folder,
     const std::function<void(int64_t done, int64_t of)>& on_progress) const {
-  std::vector<std::filesystem::path> paths;
+  const std::vector<std::filesystem::path> paths = files_of(folder);
   int64_t all = 0, done = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    paths.push_back(entry.path());
-    all += static_cast<int64_t>(entry.file_size());
-  }
-  std::ranges::sort(paths);
+  for (const auto& path : paths) all += file_bytes(path);
   std::vector<ScannedFile> files;
   for (const auto& path : paths) {
     const MappedFile file(path);

@@ -59,8 +59,11 @@ class Remains {
   void add(const MemoStore& store, const StoredDocument& document);
   /// Leaves out what the documents of the store have: those that remain.
   void leave_out(const MemoStore& store);
+  /// The files of a store, in the order of their names. Throws SystemError; DataError where
+  /// something else is among them, such as a folder, which scan() could not read.
+  static std::vector<std::filesystem::path> files_of(const std::filesystem::path& folder);
   /// Scans all files of the folder, in the order of their names. This process must have none of
-  /// them open. on_progress: bytes read, of all. Throws SystemError.
+  /// them open. on_progress: bytes read, of all. Throws as files_of().
   std::vector<ScannedFile> scan(
       const std::filesystem::path& folder,
       const std::function<void(int64_t done, int64_t of)>& on_progress) const;

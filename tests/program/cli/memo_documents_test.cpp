@@ -188,6 +188,9 @@ TEST_F(MemoDocuments, ASignedCertificateShowsWhoseItIs) {
   expect_refused(
       memo({"forget", store, "old/lamb", "--certificate", file, "--key", path("text.txt")}), 3,
       "holds no private Ed25519 key");
+  std::filesystem::create_directory(store + "/copies");
+  expect_refused(memo({"forget", store, "old/lamb", "--certificate", file}), 3,
+                 "store/copies: is not a file");
   EXPECT_EQ(json({"documents", store})["data"].size(), 1u) << "nothing was forgotten";
 }
 
