@@ -133,6 +133,21 @@ TEST_F(PassageIndexTest, TextsThatTokensDoNotGiveBackOutliveMergeAndRepair) {
   EXPECT_EQ(text_of(MemoStore(store("both")), "2"), document_text(2));
 }
 
+TEST_F(PassageIndexTest, RepairKeepsTheOtherTextsWhereOneIsDamaged) {
+  const Tokenizer tokenizer = spacing_tokenizer(document_text(1));
+  create(store("spaced"), tokenizer);
+  for (const int number : {1, 2})
+    memorize(store("spaced"), std::to_string(number), document_text(number));
+  sqlite::Database(store("spaced") / "ledger.sqlite", sqlite::Access::kWrite)
+      .execute("UPDATE words SET text = 5 WHERE rowid = 1");
+  MemoWriter(store("spaced")).rebuild();
+  const MemoStore opened(store("spaced"));
+  EXPECT_EQ(memorized_text(opened.ledger(), tokenizer, opened.ledger().get("1")),
+            ' ' + document_text(1));
+  EXPECT_EQ(memorized_text(opened.ledger(), tokenizer, opened.ledger().get("2")),
+            document_text(2));
+}
+
 /// The text alone decides whether a document is memorized again.
 TEST_F(PassageIndexTest, AnUnchangedTextIsLeftAsItIs) {
   MemoWriter writer(store());

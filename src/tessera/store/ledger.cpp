@@ -308,8 +308,28 @@ std::vector<StoredDocument> Ledger::unindexed() const {
   return found;
 }
 
-void Ledger::empty_index() {
+void Ledger::rebuild_index(const std::function<std::string(const StoredDocument&)>& text_of) {
+  const std::vector<StoredDocument> all = documents();
+  KeptPassages kept(*database_);
+  for (const StoredDocument& document : all)
+    if (only_index_holds_text(document, text_of(document))) kept.add(document.number);
   empty_passage_index(*database_);
+  for (const StoredDocument& document : all) {
+    const std::string text = kept.text(document.number);
+    index(document, text.empty() ? text_of(document) : text);
+  }
+  kept.drop();
+}
+
+bool Ledger::only_index_holds_text(const StoredDocument& document,
+                                   std::string_view of_tokens) const {
+  const std::string digest = details(document).digest;
+  if (digest.empty() || text_digest(of_tokens) == digest) return false;
+  try {
+    return text_digest(indexed_text(document)) == digest;
+  } catch (const DataError&) {  // the index is damaged there
+    return false;
+  }
 }
 
 void Ledger::forget(const StoredDocument& document) {

@@ -175,8 +175,10 @@ class Ledger {
   void index(const StoredDocument& document, std::string_view text);
   /// Those that search() does not find.
   std::vector<StoredDocument> unindexed() const;
-  /// Leaves no document indexed.
-  void empty_index();
+  /// Indexes all documents again, whatever state the index is in, within a transaction of the
+  /// caller: with the text that it held, where that alone is the one that was memorized, else with
+  /// that of the document's tokens, which text_of gives.
+  void rebuild_index(const std::function<std::string(const StoredDocument&)>& text_of);
   void forget(const StoredDocument& document);
   /// Whether settle() and tidy() would change nothing.
   bool is_settled() const;
@@ -189,6 +191,7 @@ class Ledger {
 
  private:
   void visit_documents(const std::function<void(StoredDocument&&)>& visit) const;
+  bool only_index_holds_text(const StoredDocument& document, std::string_view of_tokens) const;
   int64_t next_change();
   int64_t next_number() const;
   void empty_log();

@@ -34,36 +34,18 @@ MemoWriter::MemoWriter(const std::filesystem::path& path)
   NewFolder::remove_unfinished(folder_.path());
   folder_.put_in_place(ledger_);
   finish_erasure();
-  index_documents({});
+  index_documents();
 }
 
 MemoWriter::~MemoWriter() = default;
 
-/// Those that an earlier version stored, one by one. known: texts that their tokens do not give
-/// back, by number.
-void MemoWriter::index_documents(const std::map<int64_t, std::string>& known) {
+/// Those that an earlier version stored, one by one.
+void MemoWriter::index_documents() {
   for (const StoredDocument& document : ledger_.unindexed()) {
-    const auto text = known.find(document.number);
     auto transaction = ledger_.transaction();
-    ledger_.index(document, text != known.end()
-                                ? text->second
-                                : whole_text(ledger_, folder_.tokenizer(), document));
+    ledger_.index(document, whole_text(ledger_, folder_.tokenizer(), document));
     transaction.commit();
   }
-}
-
-/// The texts that only the full-text index has, as far as it is undamaged.
-std::map<int64_t, std::string> MemoWriter::texts_of_index() const {
-  std::map<int64_t, std::string> texts;
-  try {
-    for (const StoredDocument& document : ledger_.documents()) {
-      std::string text = memorized_text(ledger_, folder_.tokenizer(), document);
-      if (text != whole_text(ledger_, folder_.tokenizer(), document))
-        texts.emplace(document.number, std::move(text));
-    }
-  } catch (const DataError&) {  // the index will be made from the tokens
-  }
-  return texts;
 }
 
 void MemoWriter::finish_erasure() {
@@ -282,13 +264,13 @@ void MemoWriter::rebuild(const OnTokens& on_tokens) {
     ledger_.set_pairs(document);
     done += document.tokens;
   }
+  ledger_.rebuild_index([&](const StoredDocument& document) {
+    return whole_text(ledger_, folder_.tokenizer(), document);
+  });
   transaction.commit();
   memory_ = std::move(memory);
   in_place_.assign(memory_->shards().size(), {});
   beside_ = in_place_;
-  const std::map<int64_t, std::string> texts = texts_of_index();
-  ledger_.empty_index();
-  index_documents(texts);
 }
 
 }  // namespace tessera::store

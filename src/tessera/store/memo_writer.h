@@ -4,7 +4,6 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -83,15 +82,14 @@ class MemoWriter {
   void checkpoint();
 
   /// Rebuilds the memory and the full-text index from the ledger's documents, whatever the matrix
-  /// file and the index hold.
+  /// file and the index hold, in one transaction.
   void rebuild(const OnTokens& on_tokens = {});
 
  private:
   using Clock = std::chrono::steady_clock;
 
   void finish_erasure();
-  void index_documents(const std::map<int64_t, std::string>& known);
-  std::map<int64_t, std::string> texts_of_index() const;
+  void index_documents();
   bool keep(const StoredDocument& known, std::string_view text, const Metadata& metadata);
   void load();
   memo::TextMemory take();

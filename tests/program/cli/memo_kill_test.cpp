@@ -16,6 +16,7 @@ namespace {
 constexpr int kDocuments = 12;
 const int kKills = test::nightly() ? 240 : 16;
 const int kRebuildKills = test::nightly() ? 40 : 6;
+const int kRepairKills = test::nightly() ? 120 : 16;
 const ProcessOptions kCounted = {.system_calls = std::numeric_limits<int64_t>::max()};
 
 /// Kills that come at counted system calls.
@@ -147,6 +148,25 @@ TEST_F(Kills, LeaveAStoreWithOneOfTwoTokenizers) {
   EXPECT_EQ(tessera({"memo", "update", path("store"), path("texts")}).status, 0);
   for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
     EXPECT_EQ(entry.path().native().find("unfinished"), std::string::npos) << entry.path();
+}
+
+/// The full-text index alone has the texts: this tokenizer puts a space before each.
+TEST_F(Kills, OfARepairLeaveTheTextsThatTokensDoNotGiveBack) {
+  const std::string tokenizer = path("tokenizer.json");
+  done({"tokenizer", "train", path("texts"), "--vocabulary", "270", "--out", tokenizer});
+  std::string spacing = read_text(tokenizer);
+  const std::string flag = "\"add_prefix_space\": ", off = flag + "false";
+  ASSERT_NE(spacing.find(off), std::string::npos);
+  write_text(tokenizer, spacing.replace(spacing.find(off), off.size(), flag + "true"));
+  std::filesystem::remove_all(path("store"));
+  done({"memo", "create", path("store"), "--dimension", "64", "--tokenizer", tokenizer});
+  memorize_all();
+  const Arguments repair = {"memo", "verify", path("store"), "--repair"};
+  const int64_t calls = start(repair, kCounted).system_calls();
+  for (int64_t kill = 1; kill <= kRepairKills; ++kill) {
+    tessera(repair, {.system_calls = calls * kill / (kRepairKills + 1)});
+    ASSERT_EQ(documents().size(), static_cast<size_t>(kDocuments)) << kill;
+  }
 }
 
 /// Ctrl-C, which does not kill: a whole store is created, or nothing.

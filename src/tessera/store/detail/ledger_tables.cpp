@@ -189,9 +189,7 @@ void upgrade_ledger_tables(Database& database, int64_t format) {
 }
 
 void empty_passage_index(Database& database) {
-  sqlite::Transaction emptying(database, Access::kWrite);
   database.execute(kEmptyIndex);
-  emptying.commit();
 }
 
 using sqlite::Statement;

@@ -37,7 +37,8 @@ int64_t check_ledger_tables(const sqlite::Database& database, const std::string&
 /// Brings tables of an earlier version up to kLedgerFormat, in one transaction.
 void upgrade_ledger_tables(sqlite::Database& database, int64_t format);
 
-/// Replaces the full-text index, whatever state it is in, by one without passages.
+/// Replaces the full-text index, whatever state it is in, by one without passages, within a
+/// transaction of the caller.
 void empty_passage_index(sqlite::Database& database);
 
 /// The details of the document of this number. Each throws as sqlite::Database does.

@@ -147,6 +147,31 @@ std::string indexed_text(const sqlite::Database& ledger, int64_t document) {
   return text;
 }
 
+KeptPassages::KeptPassages(sqlite::Database& ledger) : ledger_(ledger) {
+  ledger_.execute(
+      "CREATE TABLE kept (document INTEGER, passage INTEGER, text TEXT, "
+      "UNIQUE (document, passage))");
+}
+
+void KeptPassages::add(int64_t document) {
+  Statement(ledger_,
+            "INSERT INTO kept SELECT p.document, p.number, w.text FROM passages p JOIN words w ON "
+            "w.rowid = p.number WHERE p.document = ?1",
+            document)
+      .run();
+}
+
+std::string KeptPassages::text(int64_t document) const {
+  std::string text;
+  Statement rows(ledger_, "SELECT text FROM kept WHERE document = ?1 ORDER BY passage", document);
+  while (rows.step()) text += rows.text(0);
+  return text;
+}
+
+void KeptPassages::drop() {
+  ledger_.execute("DROP TABLE kept");
+}
+
 std::vector<int64_t> documents_without_passages(const sqlite::Database& ledger) {
   std::vector<int64_t> numbers;
   Statement rows(ledger,

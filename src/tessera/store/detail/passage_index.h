@@ -20,6 +20,21 @@ void index_passages(const sqlite::Database& ledger, int64_t document, std::strin
 void delete_passages(const sqlite::Database& ledger, int64_t document);
 /// The passages of a document, one after the other: its text.
 std::string indexed_text(const sqlite::Database& ledger, int64_t document);
+
+/// Passages of some documents in a table of their own, while the index is replaced by another
+/// within one transaction, whose end no such table outlives.
+class KeptPassages {
+ public:
+  explicit KeptPassages(sqlite::Database& ledger);
+  void add(int64_t document);
+  /// Its passages, one after the other; empty unless it was added.
+  std::string text(int64_t document) const;
+  void drop();
+
+ private:
+  sqlite::Database& ledger_;
+};
+
 /// Numbers of the documents that are not indexed.
 std::vector<int64_t> documents_without_passages(const sqlite::Database& ledger);
 /// At most `limit` passages (0: all) that have at least one of the words of `question`, best first.
