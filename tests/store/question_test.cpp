@@ -46,6 +46,15 @@ TEST_F(QuestionTest, LineBreaksQuotesDashesAndCaseMakeNoDifference) {
   EXPECT_EQ(read("See The Watery Part").differences, 0);
 }
 
+TEST_F(QuestionTest, WhatCannotBeEncodedIsTheCallersMistake) {
+  create(store("letters"), Tokenizer::characters(kText, EndOfText::kPresent));
+  memorize(store("letters"), "whale", kText);
+  const MemoStore letters(store("letters"));
+  for (const bool exact : {false, true})
+    EXPECT_THAT(message_of<UsageError>([&] { read_question(letters, "QUIZ", {.exact = exact}); }),
+                HasSubstr("the prompt cannot be encoded: text: byte 0: the character U+0051"));
+}
+
 TEST_F(QuestionTest, FromEightWordsOnTwoMayBeWrong) {
   EXPECT_EQ(recited("thought I would sail a about little and see", 4), " the") << "swapped";
   EXPECT_EQ(recited("thought he would sail about a bit and see", 4), " the");

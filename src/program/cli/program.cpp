@@ -91,6 +91,14 @@ int run_program(int argc, char** argv, const VerbSet& verbs) {
   }
 }
 
+void check_typed(std::string_view option, const std::function<void()>& encode) {
+  try {
+    encode();
+  } catch (const DataError& error) {
+    throw UsageError("{}: {}", option, error.what());
+  }
+}
+
 void print_version() {
   fmt::print("{}\n", version_line());
 }

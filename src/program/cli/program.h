@@ -65,6 +65,10 @@ class JobBar {
   int64_t total_ = 0;
 };
 
+/// Calls `encode` on a text that was typed for this option. Throws UsageError where it throws
+/// DataError: what was typed and cannot be encoded is wrong usage, in a file it is bad data.
+void check_typed(std::string_view option, const std::function<void()>& encode);
+
 /// A configuration with what --set says, "key=value" each; an empty one unless it is given.
 config::Json with_settings(const std::vector<std::string>& settings, config::Json config);
 config::Json with_settings(const std::vector<std::string>& settings);

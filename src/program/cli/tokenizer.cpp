@@ -91,7 +91,10 @@ struct EncodeOptions {
 
 void run_encode(EncodeOptions& options) {
   const Tokenizer tokenizer = Tokenizer::load(options.tokenizer);
-  if (options.job.text.empty()) options.job.text = read_input(options.input);
+  if (options.job.text.empty())
+    options.job.text = read_input(options.input);
+  else
+    check_typed("--text", [&] { options.job.run(tokenizer); });
   const auto ids = options.job.run(tokenizer).tokens;
   if (options.json)
     fmt::print("{}\n", config::Json(ids).dump());

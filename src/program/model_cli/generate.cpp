@@ -10,6 +10,7 @@
 #include <iterator>
 #include <span>
 
+#include "program/cli/program.h"
 #include "program/model_cli/model_verbs.h"
 #include "program/model_cli/packaged_examples.h"
 #include "program/model_cli/text_writing.h"
@@ -80,15 +81,6 @@ void check_options(const GenerateArguments& options) {
     throw UsageError("--save-session keeps one text; leave --samples out");
 }
 
-/// What was typed and cannot be encoded is wrong usage; in a file it is bad data.
-void check_typed(const std::vector<std::string>& prompts, const ModelFolder& folder) {
-  try {
-    for (const auto& prompt : prompts) folder.encode(prompt);
-  } catch (const DataError& error) {
-    throw UsageError("--prompt: {}", error.what());
-  }
-}
-
 void run_generate(GenerateArguments& options) {
   GenerateCommand& command = options.command;
   for (const auto& text : options.logit_bias)
@@ -102,7 +94,9 @@ void run_generate(GenerateArguments& options) {
                command.model);
   }
   const ModelFolder folder = ModelFolder::load(command.model, command.placement);
-  if (options.prompt_files.empty()) check_typed(command.prompts, folder);
+  if (options.prompt_files.empty())
+    for (const auto& prompt : command.prompts)
+      check_typed("--prompt", [&] { folder.encode(prompt); });
   GenerateOptions& generate = command.generate;
   for (const auto& [token, bias] : generate.sampling.logit_bias)
     if (token < 0 || token >= folder.model->vocabulary())

@@ -241,7 +241,11 @@ void run_inspect(InspectArguments& options) {
   const ModelFolder folder = ModelFolder::load(
       options.model, {.weights = ops::WeightType::kFloat32, .device = options.device});
   jobs::Inspect& job = options.job;
-  if (!options.file.empty()) job.text = read_file(options.file);
+  if (options.file.empty())
+    check_typed("--text", [&] { folder.encode(job.text); });
+  else
+    job.text = read_file(options.file);
+  check_typed("--token", [&] { folder.encode(job.token); });
   if (options.slots) return measure_slots(options, folder);
   if (!options.page.empty()) return write_page(options, folder);
   const auto answer = job.run(folder, [](int64_t, int64_t) {});

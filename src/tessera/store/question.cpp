@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "tessera/base/error.h"
 #include "tessera/store/detail/normal_form.h"
 #include "tessera/store/detail/word_alignment.h"
 #include "tessera/store/digest.h"
@@ -326,12 +327,24 @@ void Readings::merge(Readings&& later) {
     add_question(*this, std::move(question), later.likeness);
 }
 
+namespace {
+
+Question as_typed(const Tokenizer& tokenizer, std::string_view typed) {
+  try {
+    return {tokenizer.encode(typed), "", std::string(typed), 0};
+  } catch (const DataError& error) {
+    throw UsageError("the prompt cannot be encoded: {}", error.what());
+  }
+}
+
+}  // namespace
+
 Question read_question(const QuestionedStore& store, std::string_view typed,
                        const RecallOptions& options) {
-  if (options.exact) return {store.tokenizer().encode(typed), "", std::string(typed), 0};
+  if (options.exact) return as_typed(store.tokenizer(), typed);
   std::vector<Question> readings = store.readings(typed).questions;
   if (readings.empty() || readings.front().differences > 0)
-    readings.push_back({store.tokenizer().encode(typed), "", std::string(typed), 0});
+    readings.push_back(as_typed(store.tokenizer(), typed));
   if (readings.size() == 1) return std::move(readings.front());
   std::vector<std::span<const int32_t>> contexts;
   for (const Question& reading : readings) contexts.push_back(reading.tokens);

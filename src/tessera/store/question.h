@@ -20,7 +20,8 @@ namespace tessera::store {
 /// The full-text index says where enough of the longest words stand together, which misses no
 /// place; where it cannot, in short questions, in scripts without spaces and in stores of earlier
 /// versions, all documents are read. The error rate of a recall holds: a text that no document has,
-/// up to these differences, is asked as it is.
+/// up to these differences, is asked as it is. Throws UsageError where the tokenizer cannot encode
+/// it.
 Question read_question(const QuestionedStore& store, std::string_view typed,
                        const RecallOptions& options = {});
 

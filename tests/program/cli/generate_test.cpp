@@ -143,6 +143,11 @@ TEST_F(Generating, WhatWasTypedIsWrongUsageAndWhatAFileHoldsBadData) {
   write_text(path("prompt.txt"), "the QUIZ");
   expect_refused(tessera(joined(command, {"--prompt-file", path("prompt.txt")})), 3,
                  "byte 4: the character U+0051");
+  const Arguments inspect = {"inspect", "--model", path("run/model")};
+  expect_refused(tessera(joined(inspect, {"--text", "the QUIZ"})), 2, "--text: ");
+  expect_refused(tessera(joined(inspect, {"--text", "the", "--token", "Q"})), 2, "--token: ");
+  expect_refused(tessera(joined(inspect, {"--file", path("prompt.txt")})), 3,
+                 "byte 4: the character U+0051");
 }
 
 TEST_F(Generating, SamplesOfOnePromptDifferAndComeAgain) {
