@@ -102,6 +102,10 @@ TEST_F(Damage, OfWhatTheLedgerSays) {
               HasSubstr("a change of the kind 'alter'"));
   EXPECT_THAT(after_sql("UPDATE settled SET digest = 'x'"),
               HasSubstr("is older or newer than the ledger beside it"));
+  EXPECT_THAT(after_sql("INSERT INTO settled VALUES (1, 'x')"),
+              HasSubstr("2 matrices are settled, the store has 1"));
+  EXPECT_THAT(after_sql("INSERT INTO settled VALUES (7, 'x')"),
+              HasSubstr("matrix 7 is settled after 1 others"));
   EXPECT_THAT(after_sql("DELETE FROM store"), HasSubstr("was created with"));
   EXPECT_THAT(after_sql("DROP TABLE documents"),
               HasSubstr("ledger.sqlite: its tables are not those of a ledger; it was altered"));
@@ -118,6 +122,17 @@ TEST_F(Damage, AWrongMatrixWithARightChecksum) {
   std::filesystem::copy_file(other / "memory.safetensors", file("memory.safetensors"),
                              std::filesystem::copy_options::overwrite_existing);
   EXPECT_NE(complaint(), "");
+}
+
+/// What is to take the matrix's place is only believed where the ledger names it.
+TEST_F(Damage, OfAMatrixThatIsNotInPlaceYet) {
+  const std::string before = digest(store()), next = "memory.safetensors.settled";
+  overwrite(file(next), "not a matrix");
+  EXPECT_EQ(complaint(), "");
+  memorize(store(), "three", document_text(3));
+  EXPECT_FALSE(std::filesystem::exists(file(next)));
+  forget(store(), "three");
+  EXPECT_EQ(digest(store()), before);
 }
 
 TEST_F(Damage, OfTheMatrixIsRepaired) {

@@ -214,8 +214,13 @@ int64_t Ledger::settled_change() const {
 std::vector<std::string> Ledger::settled_digests() const {
   std::vector<std::string> digests;
   if (format_ < 5) return digests;
-  Statement rows(*database_, "SELECT digest FROM settled ORDER BY shard");
-  while (rows.step()) digests.push_back(rows.text(0));
+  Statement rows(*database_, "SELECT shard, digest FROM settled ORDER BY shard");
+  while (rows.step()) {
+    if (rows.integer(0) != std::ssize(digests))  // so that damaged pages cannot go on for ever
+      throw DataError(database_->path(), "matrix {} is settled after {} others", rows.integer(0),
+                      digests.size());
+    digests.push_back(rows.text(1));
+  }
   return digests;
 }
 

@@ -194,7 +194,7 @@ void MemoWriter::keep_work() {
   const auto started = Clock::now();
   seconds_of_edits_ = 0;
   const std::vector<std::string> settled = ledger_.settled_digests();
-  if (settled.empty()) return;  // of an earlier version
+  if (settled.size() != in_place_.size()) return;  // of an earlier version
   try {
     for (size_t s = 0; s < settled.size(); ++s) {
       if (is_settled(s)) continue;

@@ -68,20 +68,33 @@ std::filesystem::path StoreFolder::settled_path(int32_t shard) const {
 
 std::vector<MatrixFile> StoreFolder::open_matrices(const Ledger& ledger) const {
   const std::vector<std::string> settled = ledger.settled_digests();
+  if (!settled.empty() && std::ssize(settled) != config_.memory.shards)
+    throw DataError(ledger_path().native(),
+                    "{} matrices are settled, the store has {}; 'tessera memo verify --repair' "
+                    "writes them again",
+                    settled.size(), config_.memory.shards);
   std::vector<MatrixFile> files;
-  for (int32_t s = 0; s < config_.memory.shards; ++s) {
-    const auto number = static_cast<size_t>(s);
-    const auto is_settled = [&](const MatrixFile& file) {
-      return number < settled.size() && file.state().digest == settled[number];
-    };
-    std::optional<MatrixFile> next;  // the settled one, if it is not in place yet
-    if (is_there(settled_path(s))) next = MatrixFile::open(settled_path(s), config_, s);
-    if (next && is_settled(*next))
+  for (int32_t s = 0; s < config_.memory.shards; ++s)
+    if (auto next = open_settled(s, settled))
       files.push_back(*std::move(next));
     else
       files.push_back(MatrixFile::open(matrix_path(s), config_, s));
-  }
   return files;
+}
+
+std::optional<MatrixFile> StoreFolder::open_settled(int32_t shard,
+                                                    std::span<const std::string> settled) const {
+  const auto number = static_cast<size_t>(shard);
+  const std::filesystem::path path = settled_path(shard);
+  if (number >= settled.size() || !is_there(path)) return {};
+  try {
+    MatrixFile file = MatrixFile::open(path, config_, shard);
+    if (file.state().digest == settled[number]) return file;
+  } catch (const DataError&) {    // damaged: as if it were not there
+  } catch (const SystemError&) {  // a writer may have put it in place meanwhile
+    if (is_there(path)) throw;
+  }
+  return {};
 }
 
 std::string StoreFolder::write_settled(const memo::TextMemory& memory, int32_t shard) const {
@@ -105,9 +118,7 @@ void StoreFolder::put_in_place(const Ledger& ledger) const {
   const std::vector<std::string> settled = ledger.settled_digests();
   for (int32_t s = 0; s < config_.memory.shards; ++s) {
     if (!is_there(settled_path(s))) continue;
-    const std::string digest = MatrixFile::open(settled_path(s), config_, s).state().digest;
-    const auto number = static_cast<size_t>(s);
-    if (number < settled.size() && digest == settled[number])
+    if (open_settled(s, settled))
       replace_file(matrix_path(s), settled_path(s));
     else
       std::filesystem::remove(settled_path(s));

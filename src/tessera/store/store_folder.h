@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -77,7 +78,8 @@ class StoreFolder {
   const StoreConfig& config() const { return config_; }
   const Tokenizer& tokenizer() const { return tokenizer_; }
 
-  /// Of each shard, the file that goes with the ledger's state.
+  /// Of each shard, the file that goes with the ledger's state. Throws DataError where one is
+  /// damaged or missing, or the ledger knows another number of them.
   std::vector<MatrixFile> open_matrices(const Ledger& ledger) const;
   Ledger open_ledger(sqlite::Access access) const;
   /// Writes all matrices, and settles the ledger with them.
@@ -102,6 +104,8 @@ class StoreFolder {
  private:
   StoreFolder(std::filesystem::path path, StoreConfig config, Tokenizer tokenizer);
   std::filesystem::path settled_path(int32_t shard) const;
+  /// The file of a shard that is written, but not in place yet, if the ledger is settled with it.
+  std::optional<MatrixFile> open_settled(int32_t shard, std::span<const std::string> settled) const;
 
   std::filesystem::path path_;
   StoreConfig config_;

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "tessera/base/error.h"
 #include "tessera/base/utf8.h"
 #include "tessera/store/sqlite.h"
 
@@ -140,10 +141,14 @@ void delete_passages(const sqlite::Database& ledger, int64_t document) {
 std::string indexed_text(const sqlite::Database& ledger, int64_t document) {
   std::string text;
   Statement rows(ledger,
-                 "SELECT w.text FROM passages p JOIN words w ON w.rowid = p.number WHERE "
+                 "SELECT p.number, w.text FROM passages p JOIN words w ON w.rowid = p.number WHERE "
                  "p.document = ?1 ORDER BY p.number",
                  document);
-  while (rows.step()) text += rows.text(0);
+  for (int64_t last = INT64_MIN; rows.step(); last = rows.integer(0)) {
+    if (rows.integer(0) <= last)  // damaged pages that refer to each other could go on for ever
+      throw DataError(ledger.path(), "passage {} follows passage {}", rows.integer(0), last);
+    text += rows.text(1);
+  }
   return text;
 }
 
