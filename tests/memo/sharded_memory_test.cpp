@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <stdexcept>
 
 #include "tessera/memo/detail/window_hash.h"
 #include "tessera/memo/text_memory.h"
@@ -154,6 +155,27 @@ TEST(MemoryShard, LoadsItsMatrixWhenItIsNeeded) {
                             []() -> ExactCorrelationMemory { throw std::runtime_error(""); });
   for (int attempt = 0; attempt < 2; ++attempt)
     EXPECT_THROW(damaged.matrix(), std::runtime_error) << attempt;
+}
+
+TEST(ShardedMemory, AShardThatCannotBeLoadedLeavesTheOthersAsTheyWere) {
+  const TextMemoryConfig config = in_shards(4);
+  const Tokens text = random_tokens(21, 400, 64);
+  TextMemory whole(config);
+  whole.memorize(one_piece(text));
+  std::vector<MemoryShard> shards(whole.shards().begin(), whole.shards().end());
+  shards[2] = MemoryShard(whole.shards()[2].pairs(), {}, []() -> ExactCorrelationMemory {
+    throw std::runtime_error("damaged");
+  });
+  TextMemory damaged(config, std::move(shards)), empty(config);
+  EXPECT_THROW(damaged.memorize(one_piece(text)), std::runtime_error);
+  EXPECT_THROW(damaged.merge(whole), std::runtime_error);
+  EXPECT_THROW(empty.merge(damaged), std::runtime_error);
+  for (const size_t shard : {0, 1, 3}) {
+    EXPECT_EQ(entries_of(damaged, shard), entries_of(whole, shard)) << shard;
+    EXPECT_EQ(entries_of(empty, shard), entries_of(TextMemory(config), shard)) << shard;
+  }
+  EXPECT_EQ(damaged.pairs(), whole.pairs());
+  EXPECT_EQ(empty.pairs(), 0);
 }
 
 }  // namespace

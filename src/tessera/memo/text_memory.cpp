@@ -124,9 +124,12 @@ int64_t TextMemory::write_batch(Edit edit, std::span<const int32_t> text,
     const auto window = text.subspan(static_cast<size_t>(pair.next) - length, length);
     of_shard[shard_of(hash_tokens(window), config_.shards)].push_back(pair);
   }
+  std::vector<size_t> touched;
+  for (size_t s = 0; s < shards_.size(); ++s)
+    if (!of_shard[s].empty() && (!chosen || chosen(s))) touched.push_back(s);
+  for (const size_t s : touched) shards_[s].matrix();  // a damaged file throws before any is written
   int64_t written = 0;
-  for (size_t s = 0; s < shards_.size(); ++s) {
-    if (of_shard[s].empty() || (chosen && !chosen(s))) continue;
+  for (const size_t s : touched) {
     shards_[s].edit(*code_, edit, text, of_shard[s]);
     written += std::ssize(of_shard[s]);
   }
@@ -137,6 +140,8 @@ void TextMemory::merge(const TextMemory& other) {
   check_argument(config_ == other.config_,
                  "text memory: only memories of equal code, dimension, heads, layers, shards, "
                  "vocabulary and seed can be merged");
+  for (const TextMemory* memory : {this, &other})
+    for (const MemoryShard& shard : memory->shards_) shard.matrix();  // as above
   for (size_t s = 0; s < shards_.size(); ++s) shards_[s].merge(other.shards_[s]);
 }
 

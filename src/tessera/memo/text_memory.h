@@ -32,8 +32,8 @@ class TextMemory final : public ReadableMemory {
   TextMemory(const TextMemoryConfig& config, std::vector<MemoryShard> shards);
 
   /// Stores one document; returns the number of pairs written. Throws UsageError on
-  /// token ids outside the vocabulary; after that, and after whatever `document` throws, the memory
-  /// is as before. After Interrupted, which is not to take as long as the work did, it is of no
+  /// token ids outside the vocabulary; after that, and after whatever `document` or the file of a
+  /// shard throws, the memory is as before. After Interrupted, which is not to take as long as the work did, it is of no
   /// use.
   int64_t memorize(const TokenPieces& document) { return edit(Edit::kStore, document); }
   /// Removes exactly the pairs that memorize() of the same tokens wrote; returns how many.
@@ -41,7 +41,8 @@ class TextMemory final : public ReadableMemory {
   /// One or the other, in the chosen shards alone (all, if `chosen` is empty).
   using ShardChoice = std::function<bool(size_t shard)>;
   int64_t edit(Edit edit, const TokenPieces& document, const ShardChoice& chosen = {});
-  /// Adds what the other holds. Throws UsageError on another configuration.
+  /// Adds what the other holds. Throws UsageError on another configuration; after that, and after
+  /// whatever the file of a shard throws, the memory is as before.
   void merge(const TextMemory& other);
 
   /// The longest document, in tokens, whose distinct pairs fit in this machine's memory.
