@@ -163,9 +163,8 @@ TEST(ShardedMemory, AShardThatCannotBeLoadedLeavesTheOthersAsTheyWere) {
   TextMemory whole(config);
   whole.memorize(one_piece(text));
   std::vector<MemoryShard> shards(whole.shards().begin(), whole.shards().end());
-  shards[2] = MemoryShard(whole.shards()[2].pairs(), {}, []() -> ExactCorrelationMemory {
-    throw std::runtime_error("damaged");
-  });
+  shards[2] = MemoryShard(whole.shards()[2].pairs(), {},
+                          []() -> ExactCorrelationMemory { throw std::runtime_error("damaged"); });
   TextMemory damaged(config, std::move(shards)), empty(config);
   EXPECT_THROW(damaged.memorize(one_piece(text)), std::runtime_error);
   EXPECT_THROW(damaged.merge(whole), std::runtime_error);

@@ -144,8 +144,7 @@ TEST_F(PassageIndexTest, RepairKeepsTheOtherTextsWhereOneIsDamaged) {
   const MemoStore opened(store("spaced"));
   EXPECT_EQ(memorized_text(opened.ledger(), tokenizer, opened.ledger().get("1")),
             ' ' + document_text(1));
-  EXPECT_EQ(memorized_text(opened.ledger(), tokenizer, opened.ledger().get("2")),
-            document_text(2));
+  EXPECT_EQ(memorized_text(opened.ledger(), tokenizer, opened.ledger().get("2")), document_text(2));
 }
 
 /// The text alone decides whether a document is memorized again.

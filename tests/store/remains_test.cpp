@@ -72,8 +72,8 @@ TEST_F(RemainsTest, AreFoundInEachCodingInAnyFile) {
 TEST_F(RemainsTest, CannotBeLookedForInAFolder) {
   std::filesystem::create_directory(store() / "copies");
   EXPECT_THAT(message_of<DataError>([&] { found(); }),
-              testing::AllOf(HasSubstr((store() / "copies").native()),
-                             HasSubstr("is not a file"), HasSubstr("put it elsewhere")));
+              testing::AllOf(HasSubstr((store() / "copies").native()), HasSubstr("is not a file"),
+                             HasSubstr("put it elsewhere")));
 }
 
 }  // namespace

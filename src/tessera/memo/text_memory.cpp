@@ -127,7 +127,8 @@ int64_t TextMemory::write_batch(Edit edit, std::span<const int32_t> text,
   std::vector<size_t> touched;
   for (size_t s = 0; s < shards_.size(); ++s)
     if (!of_shard[s].empty() && (!chosen || chosen(s))) touched.push_back(s);
-  for (const size_t s : touched) shards_[s].matrix();  // a damaged file throws before any is written
+  for (const size_t s : touched)
+    shards_[s].matrix();  // a damaged file throws before any is written
   int64_t written = 0;
   for (const size_t s : touched) {
     shards_[s].edit(*code_, edit, text, of_shard[s]);

@@ -33,8 +33,8 @@ class TextMemory final : public ReadableMemory {
 
   /// Stores one document; returns the number of pairs written. Throws UsageError on
   /// token ids outside the vocabulary; after that, and after whatever `document` or the file of a
-  /// shard throws, the memory is as before. After Interrupted, which is not to take as long as the work did, it is of no
-  /// use.
+  /// shard throws, the memory is as before. After Interrupted, which is not to take as long as the
+  /// work did, it is of no use.
   int64_t memorize(const TokenPieces& document) { return edit(Edit::kStore, document); }
   /// Removes exactly the pairs that memorize() of the same tokens wrote; returns how many.
   int64_t forget(const TokenPieces& document) { return edit(Edit::kForget, document); }

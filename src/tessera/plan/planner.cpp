@@ -236,8 +236,8 @@ MemoryPlan plan_memory(const RankedLaw& law, int64_t outputs, double error) {
   const auto best_in = [&](int64_t dimension) {
     return best_memory_with(masses, law, balanced, dimension, samples);
   };
-  const auto dimension = smallest_up_to(
-      2, kWidest, [&](int64_t wide) { return best_in(wide).error <= error; });
+  const auto dimension =
+      smallest_up_to(2, kWidest, [&](int64_t wide) { return best_in(wide).error <= error; });
   if (!dimension)
     throw UsageError(
         "an error of {} needs more than {} dimensions for {} inputs; allow a larger error, or "

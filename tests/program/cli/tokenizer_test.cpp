@@ -67,9 +67,8 @@ TEST_F(TokenizerVerb, RefusesWithTheReason) {
   expect_refused(decode("99999999999999"), 3, "has no token 99999999999999");
   expect_refused(tessera({"tokenizer", "encode", "--tokenizer", characters}, {.input = "a QUIZ"}),
                  3, "byte 2: the character U+0051");
-  expect_refused(
-      tessera({"tokenizer", "encode", "--tokenizer", characters, "--text", "a QUIZ"}), 2,
-      "--text: text: byte 2: the character U+0051");
+  expect_refused(tessera({"tokenizer", "encode", "--tokenizer", characters, "--text", "a QUIZ"}), 2,
+                 "--text: text: byte 2: the character U+0051");
   expect_refused(tessera({"tokenizer", "encode", "--tokenizer", path("none.json")}), 1,
                  "none.json: cannot open");
   for (const std::string& damaged :
