@@ -11,6 +11,7 @@
 // taken as independent given |e_x|, the noise on the right score, |r| and the largest |c_y|.
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <map>
@@ -71,20 +72,31 @@ Nodes gamma_nodes(double shape, int n) {
 }
 
 /// P(N > t) for a standard normal N, by a table: relative error below 1e-3, 0 beyond t = 12.
-double normal_tail(double t) {
-  constexpr double kReach = 12, kSteps = 128;
-  static const std::vector<float> table = [] {
-    std::vector<float> tails;
-    for (double at = -kReach; at <= kReach + 2 / kSteps; at += 1 / kSteps)
-      tails.push_back(static_cast<float>(normal_cdf(-at)));
-    return tails;
-  }();
-  if (!(t < kReach)) return 0;
-  if (t <= -kReach) return 1;
-  const double place = (t + kReach) * kSteps;
-  const auto i = static_cast<size_t>(place);
-  return table[i] + (place - static_cast<double>(i)) * (table[i + 1] - table[i]);
-}
+class NormalTail {
+ public:
+  double operator()(double t) const {
+    if (!(t < kReach)) return 0;
+    if (t <= -kReach) return 1;
+    const double place = (t + kReach) * kSteps;
+    const auto i = static_cast<size_t>(place);
+    return tails_[i] + (place - static_cast<double>(i)) * (tails_[i + 1] - tails_[i]);
+  }
+
+ private:
+  static constexpr double kReach = 12, kSteps = 128;
+
+  static const float* table() {
+    static const std::vector<float> tails = [] {
+      std::vector<float> values;
+      for (double at = -kReach; at <= kReach + 2 / kSteps; at += 1 / kSteps)
+        values.push_back(static_cast<float>(normal_cdf(-at)));
+      return values;
+    }();
+    return tails.data();
+  }
+
+  const float* tails_ = table();
+};
 
 /// log(1 - p), by its series where p is small: several times faster than log1p.
 double log_of_not(double p) {
@@ -229,6 +241,17 @@ class Rivals {
     double signal, own, squared_length, n = 0;
   };
 
+  /// What the noise that f shares with a rival is, whatever n.
+  struct Shared {
+    double noise, deviation;  // its variance; that of the right score, as a standard deviation
+  };
+
+  /// r2 = |r_y|^2.
+  Shared shared_with(const Right& right, double r2) const {
+    const double noise = right.squared_length * r2 / dimension_;
+    return {noise, std::sqrt(right.own + noise)};
+  }
+
   /// Rivals whose scores spread alike count as one group: most of a score's variance is that of r,
   /// which all share, and only a large energy adds to it.
   void join_alike() {
@@ -277,6 +300,10 @@ class Rivals {
     // n is Gaussian but for the part that is the cosine of an angle, by which |r| leans on u_f.
     const double leaning = scores > 0 ? noise / scores : 0;
     const double directions = dimension_ / std::max(1e-9, leaning * leaning);
+    const Shared with_largest = shared_with(right, given.rest * spread);
+    std::vector<Shared> with_rivals;
+    for (const double variance : given.variance)
+      with_rivals.push_back(shared_with(right, std::max(0.0, all - variance * spread)));
     double chance = 0, total = 0;
     for (right.n = -kReach; right.n <= kReach; right.n += step_) {
       const double cosine2 = right.n * right.n / directions;
@@ -285,14 +312,17 @@ class Rivals {
       const double turned = (right.n * right.n * leaning + 1 - leaning) / dimension_;
       const double sine2 = std::max(0.0, 1 - turned) / (1 - 1 / dimension_);
       total += weight;
-      chance += weight * chance_beside(given, spread, all, sine2, right);
+      chance += weight * (given.largest == 0 && roots_.size() == 1
+                              ? chance_beside_many(with_rivals, sine2, right)
+                              : chance_beside(given, with_largest, with_rivals, sine2, right));
     }
     return chance / total;
   }
 
-  double chance_beside(const GivenLargest& given, double spread, double all, double sine2,
+  double chance_beside(const GivenLargest& given, const Shared& with_largest,
+                       const std::vector<Shared>& with_rivals, double sine2,
                        const Right& right) const {
-    const Scores of_largest = scores_beside(right, given.rest * spread, sine2);
+    const Scores of_largest = scores_beside(right, with_largest, sine2);
     double log_none = 0, largest_above = 0;
     for (size_t g = 0; g < rivals_.size(); ++g) {
       const double is_largest = given.is_largest[g];
@@ -301,8 +331,7 @@ class Rivals {
             is_largest *
             (chance_above(of_largest, given.largest) + chance_above(of_largest, -given.largest)) /
             2;
-      const double without = std::max(0.0, all - given.variance[g] * spread);
-      const Scores scores = scores_beside(right, without, sine2);
+      const Scores scores = scores_beside(right, with_rivals[g], sine2);
       double exceeds = 0;
       if (is_largest == 0)
         exceeds = chance_above_any(scores, given.variance[g]);
@@ -314,22 +343,52 @@ class Rivals {
     return (1 - largest_above) * std::exp(log_none);
   }
 
+  /// The same where no c_y is known and all tails are alike: block by block, in which a processor
+  /// takes several rivals at once, as far as any chance is left.
+  double chance_beside_many(const std::vector<Shared>& with_rivals, double sine2,
+                            const Right& right) const {
+    constexpr size_t kBlock = 32;
+    constexpr double kNothingLeft = -746;  // exp() of less is 0
+    const double length = std::sqrt(right.squared_length);
+    std::array<double, kBlock> score, variance, gap;
+    double log_none = 0;
+    for (size_t first = 0; first < rivals_.size(); first += kBlock) {
+      const size_t count = std::min(kBlock, rivals_.size() - first);
+      for (size_t i = 0; i < count; ++i) {
+        const Shared& shared = with_rivals[first + i];
+        score[i] = right.signal + right.n * shared.deviation;
+        variance[i] = (shared.noise * sine2 + 1e-300) / tails_.at.front() +
+                      length * length * rivals_[first + i].variance;
+        gap[i] = score[i] / std::sqrt(variance[i]);
+      }
+      for (size_t i = 0; i < count; ++i) {
+        const Rival& rival = rivals_[first + i];
+        double exceeds = 0;
+        if (rival.variance == 0)
+          exceeds = chance_above(scores_beside(right, with_rivals[first + i], sine2), 0);
+        else if (!(score[i] > 0 && score[i] * score[i] > kDeviations * kDeviations * variance[i]))
+          exceeds = normal_tail_(gap[i]);
+        log_none += rival.count * log_of_not(std::min(exceeds, 1 - 1e-15));
+      }
+      if (log_none < kNothingLeft) return 0;
+    }
+    return std::exp(log_none);
+  }
+
   /// The right score and the noise of a rival's, in terms of |e_x|.
   struct Scores {
     double right, length;  // |e_x|: a rival's mean score by its c_y
     double variance;       // of the noise
   };
 
-  /// r2 = |r_y|^2, sine2 = sin^2(theta) beside its mean.
-  Scores scores_beside(const Right& right, double r2, double sine2) const {
-    const double noise = right.squared_length * r2 / dimension_;
-    return {right.signal + right.n * std::sqrt(right.own + noise), std::sqrt(right.squared_length),
-            noise * sine2 + 1e-300};
+  /// sine2 = sin^2(theta) beside its mean.
+  static Scores scores_beside(const Right& right, const Shared& shared, double sine2) {
+    return {right.signal + right.n * shared.deviation, std::sqrt(right.squared_length),
+            shared.noise * sine2 + 1e-300};
   }
 
   /// Whether nothing is left of noise of this variance, and of a normal law of variance `more`.
   bool is_beyond(double gap, double variance, double more = 0) const {
-    constexpr double kDeviations = 8;
     return gap > 0 && gap * gap > kDeviations * kDeviations * (variance / tails_.at.front() + more);
   }
 
@@ -340,7 +399,7 @@ class Rivals {
     const double scaled = gap / std::sqrt(scores.variance);
     double chance = 0;
     for (size_t t = 0; t < roots_.size(); ++t)  // 1 / root^2 scales the noise
-      chance += tails_.weight[t] * normal_tail(scaled * roots_[t]);
+      chance += tails_.weight[t] * normal_tail_(scaled * roots_[t]);
     return chance;
   }
 
@@ -352,10 +411,13 @@ class Rivals {
     double chance = 0;
     for (size_t t = 0; t < roots_.size(); ++t)
       chance += tails_.weight[t] *
-                normal_tail(scores.right / std::sqrt(scores.variance / tails_.at[t] + sure));
+                normal_tail_(scores.right / std::sqrt(scores.variance / tails_.at[t] + sure));
     return chance;
   }
 
+  static constexpr double kDeviations = 8;  // of noise, beyond which nothing of it is left
+
+  NormalTail normal_tail_;
   double dimension_, step_;
   Nodes tails_;                // chi^2 / (d - 1) of Student's law
   std::vector<double> roots_;  // of tails_
