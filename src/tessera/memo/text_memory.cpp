@@ -141,8 +141,8 @@ void TextMemory::merge(const TextMemory& other) {
   check_argument(config_ == other.config_,
                  "text memory: only memories of equal code, dimension, heads, layers, shards, "
                  "vocabulary and seed can be merged");
-  for (const TextMemory* memory : {this, &other})
-    for (const MemoryShard& shard : memory->shards_) shard.matrix();  // as above
+  for (const auto both : {shards(), other.shards()})
+    for (const MemoryShard& shard : both) shard.matrix();  // as in write_batch()
   for (size_t s = 0; s < shards_.size(); ++s) shards_[s].merge(other.shards_[s]);
 }
 
