@@ -129,6 +129,17 @@ TEST(Planner, LessErrorCostsMore) {
   EXPECT_GT(best_memory(law, outputs, fine.dimension - 1, fine.samples).error, 0.02);
 }
 
+TEST(Planner, ReachesTheWidestDimensionItSays) {
+  const auto plan_of = [](int64_t inputs) {
+    return plan_memory(RankedLaw::zipf(inputs, 0.1), 5, 0.3);
+  };
+  const MemoryPlan wide = plan_of(13000000);
+  EXPECT_GT(wide.dimension, int64_t{1} << 23);  // above which a power of two is beyond 10^7
+  EXPECT_LE(wide.dimension, 10000000);
+  EXPECT_LE(wide.error, 0.3);
+  EXPECT_THROW(plan_of(15000000), UsageError);
+}
+
 TEST(Planner, BestThresholdIsTheMeasuredOne) {
   const RankedLaw law = RankedLaw::zipf(10000000, 2);
   const double expected[] = {0.26, 0.177, 0.138};
