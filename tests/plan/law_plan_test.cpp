@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -22,7 +23,12 @@ TEST(LawPlan, ForAnErrorIsThatOfThePlanner) {
   ASSERT_TRUE(plan.simulated.has_value());
   EXPECT_EQ(plan.simulated->runs, 4);
   EXPECT_FALSE(json_of(plan).contains("schemes") || json_of(plan).contains("holds"));
-  compare_schemes(law, plan);
+  std::vector<double> shares;
+  compare_schemes(law, plan, [&](double share) { shares.push_back(share); });
+  EXPECT_TRUE(std::ranges::is_sorted(shares));
+  ASSERT_FALSE(shares.empty());
+  EXPECT_GT(shares.front(), 0);
+  EXPECT_LE(shares.back(), 1);
   EXPECT_EQ(plan.schemes.size(), 5u);
   ASSERT_EQ(plan.holds.size(), 3u);
   EXPECT_EQ(plan.holds[1].items, capacity(OutputLaw::balanced(5), memory.dimension, 0.01));

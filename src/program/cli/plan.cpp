@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -46,11 +48,21 @@ void check(const PlanArguments& options) {
         "give either --error (to learn the size) or --dimension (to learn what it holds)");
 }
 
+/// With a bar on a terminal, if it takes more than a moment.
 theory::LawPlan plan_law(const PlanArguments& options) {
-  if (options.counts.empty()) return options.law.run();
-  return options.law.run_on(theory::planned_counts(theory::read_counts_file(options.counts),
-                                                   *options.law.outputs,
-                                                   "counts of " + options.counts));
+  constexpr auto kMoment = std::chrono::seconds(2);
+  constexpr double kParts = 1000;  // of the bar
+  const bool shows = ::isatty(STDERR_FILENO) == 1;
+  JobBar bar(jobs::Plan::kDoing);
+  const auto on_progress = [&, started = std::chrono::steady_clock::now()](double share) {
+    if (shows && std::chrono::steady_clock::now() - started > kMoment)
+      bar(std::lround(kParts * share), std::lround(kParts));
+  };
+  if (options.counts.empty()) return options.law.run(on_progress);
+  return options.law.run_on(
+      theory::planned_counts(theory::read_counts_file(options.counts), *options.law.outputs,
+                             "counts of " + options.counts),
+      on_progress);
 }
 
 void print(const theory::LawPlan& plan, std::optional<int64_t> asked_runs) {

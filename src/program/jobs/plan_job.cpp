@@ -4,16 +4,17 @@
 
 namespace tessera::jobs {
 
-theory::LawPlan Plan::run() const {
+theory::LawPlan Plan::run(const theory::OnShare& on_progress) const {
   check_argument(alpha.has_value(), "alpha is missing: the exponent of the inputs' Zipf law");
   check_argument(inputs.has_value(), "inputs is missing: how many different inputs there are");
   check_argument(outputs.has_value(), "outputs is missing: how many different answers there are");
-  return run_on(theory::planned_zipf_law(*inputs, *outputs, *alpha));
+  return run_on(theory::planned_zipf_law(*inputs, *outputs, *alpha), on_progress);
 }
 
-theory::LawPlan Plan::run_on(const theory::PlannedLaw& law) const {
+theory::LawPlan Plan::run_on(const theory::PlannedLaw& law,
+                             const theory::OnShare& on_progress) const {
   theory::LawPlan plan = planned(law);
-  if (!error_only) theory::compare_schemes(law, plan);
+  if (!error_only) theory::compare_schemes(law, plan, on_progress);
   return plan;
 }
 

@@ -14,6 +14,7 @@ namespace tessera::jobs {
 /// follow a power law: `tessera plan` and POST /v1/plan.
 struct Plan {
   static constexpr std::string_view kName = "plan";
+  static constexpr std::string_view kDoing = "Comparing schemes";
   static constexpr std::string_view kHelp =
       "How large a memory must be for a given error, or how much a memory of a given size can hold";
 
@@ -41,9 +42,11 @@ struct Plan {
   }
 
   /// Throws UsageError unless alpha, inputs and outputs are there, and one of error and dimension.
-  theory::LawPlan run() const;
+  /// on_progress: of the comparison with the other schemes.
+  theory::LawPlan run(const theory::OnShare& on_progress = {}) const;
   /// The same for another law of the inputs, whatever alpha and inputs are.
-  theory::LawPlan run_on(const theory::PlannedLaw& law) const;
+  theory::LawPlan run_on(const theory::PlannedLaw& law,
+                         const theory::OnShare& on_progress = {}) const;
 
  private:
   theory::LawPlan planned(const theory::PlannedLaw& law) const;

@@ -1,7 +1,10 @@
 #include "tessera/plan/error_predictor.h"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <map>
 #include <tuple>
@@ -168,12 +171,16 @@ MemorySummary summarise_zipf_memory(int64_t inputs, int32_t outputs, double alph
   return summary;
 }
 
-double predicted_error(const MemorySummary& summary, int64_t dimension) {
+double predicted_error(const MemorySummary& summary, int64_t dimension,
+                       const OnShare& on_progress) {
   check_argument(dimension >= 1, "predicted_error: dimension {}; at least 1 is needed", dimension);
   std::vector<double> errors(summary.inputs.size());
+  std::atomic<size_t> done = 0;
   parallel_for(static_cast<int64_t>(errors.size()), [&](int64_t k) {
     errors[k] =
         summary.inputs[k].mass * (1 - predicted_recall(summary, summary.inputs[k], dimension));
+    const auto share = static_cast<double>(++done) / static_cast<double>(errors.size());
+    if (on_progress && omp_get_thread_num() == 0) on_progress(share);
   });
   double error = 0;
   for (const double part : errors) error += part;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -57,8 +58,12 @@ enum class RivalScores { kIndependent, kCoupled };
 double predicted_recall(const MemorySummary& summary, const InputGroup& input, int64_t dimension,
                         RivalScores scores = RivalScores::kCoupled);
 
+/// Told how much of some work is done, from 0 to 1, in the thread that asked for it.
+using OnShare = std::function<void(double share)>;
+
 /// Expected population error for N and M as large as they may be: predicted_recall over the groups.
 /// Throws UsageError unless d >= 1.
-double predicted_error(const MemorySummary& summary, int64_t dimension);
+double predicted_error(const MemorySummary& summary, int64_t dimension,
+                       const OnShare& on_progress = {});
 
 }  // namespace tessera::theory

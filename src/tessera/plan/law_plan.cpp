@@ -99,8 +99,9 @@ LawPlan plan_in_dimension(const PlannedLaw& law, int64_t dimension, std::optiona
   return plan_of(law, best_memory(law.ranked, law.outputs, dimension, infinity), runs, seed);
 }
 
-void compare_schemes(const PlannedLaw& law, LawPlan& plan) {
-  plan.schemes = scheme_errors(law.summarise, plan.inputs, law.unthresholded_rho, plan.memory);
+void compare_schemes(const PlannedLaw& law, LawPlan& plan, const OnShare& on_progress) {
+  plan.schemes =
+      scheme_errors(law.summarise, plan.inputs, law.unthresholded_rho, plan.memory, on_progress);
   const OutputLaw outputs = OutputLaw::balanced(plan.outputs);
   plan.holds.clear();
   for (const double error : {0.001, 0.01, 0.1})

@@ -81,7 +81,7 @@ struct SchemeError {
 /// never too little.
 std::vector<SchemeError> scheme_errors(
     const std::function<MemorySummary(const MemoryScheme&)>& summarise, int64_t inputs,
-    double power, const MemoryPlan& plan);
+    double power, const MemoryPlan& plan, const OnShare& on_progress = {});
 
 /// What the plan gives when it is simulated: error of `runs` independent draws of samples and
 /// embeddings; seeds share none. The error of a run is its expectation over which of the inputs
@@ -136,7 +136,7 @@ LawPlan plan_in_dimension(const PlannedLaw& law, int64_t dimension, std::optiona
                           uint64_t seed);
 
 /// Predicts the errors of other schemes in the plan's dimension, and what that dimension holds.
-void compare_schemes(const PlannedLaw& law, LawPlan& plan);
+void compare_schemes(const PlannedLaw& law, LawPlan& plan, const OnShare& on_progress = {});
 
 /// What `tessera plan --json` and `POST /v1/plan` say of a plan. "samples" is null where the law is
 /// known without any; "simulated" is absent where nothing was simulated, "schemes" and "holds"
