@@ -76,38 +76,6 @@ void check_certificate_can_be_written(const Erase& erase) {
   if (!erase.key.empty()) store::sign(nothing, erase.key);
 }
 
-/// Forgets them, and erases what is left of them in the files.
-void forget(const fs::path& store, const std::vector<Forget::Answer>& documents,
-            const Erase::OnNews& on_news, const OnProgress& on_progress) {
-  store::MemoWriter writer(store);
-  writer.ledger().check_integrity();
-  int64_t tokens = 0, done = 0;
-  for (const Forget::Answer& answer : documents) tokens += answer.document.tokens;
-  try {
-    for (const Forget::Answer& answer : documents) {
-      if (writer.ledger().get(answer.document.id).checksum != answer.document.checksum)
-        throw std::runtime_error(
-            fmt::format("'{}' was replaced by another process meanwhile", answer.document.id));
-      writer.forget(answer.document.id,
-                    [&](int64_t so_far, int64_t) { on_progress(done + so_far, tokens); });
-      done += answer.document.tokens;
-      on_news.forgotten(answer);
-    }
-  } catch (const Interrupted&) {
-    writer.checkpoint();
-    throw Interrupted("interrupted; what is printed is forgotten, the rest kept");
-  }
-  writer.checkpoint();
-}
-
-void write_certificate(const Erase& erase, const store::Certificate& certificate) {
-  Json json = store::json_of(certificate);
-  if (!erase.key.empty()) store::sign(json, erase.key);
-  write_file(erase.certificate, json.dump(2) + "\n");
-  write_file(fs::path(erase.certificate).replace_extension(".html"),
-             certificate_page(certificate, json));
-}
-
 /// Adds an event to the store's history, if it keeps one.
 void note_in_history(const fs::path& store, const store::Certificate& certificate) {
   const fs::path path = store / store::StoreFolder::kHistoryFile;
@@ -124,6 +92,50 @@ void note_in_history(const fs::path& store, const store::Certificate& certificat
                    .dump() +
                '\n';
   write_file(path, history);
+}
+
+/// Forgets them, erases what is left of them in the files, and adds that to the store's history,
+/// all while no other process writes. After Interrupted `shown` has those that were forgotten.
+void forget(const fs::path& store, const std::vector<Forget::Answer>& documents,
+            store::Certificate& shown, const Erase::OnNews& on_news,
+            const OnProgress& on_progress) {
+  store::MemoWriter writer(store);
+  writer.ledger().check_integrity();
+  int64_t tokens = 0, done = 0;
+  for (const auto& [document] : documents) {
+    if (writer.ledger().get(document.id).checksum != document.checksum)
+      throw std::runtime_error(
+          fmt::format("'{}' was replaced by another process meanwhile", document.id));
+    tokens += document.tokens;
+  }
+  size_t forgotten = 0;
+  const auto finish = [&] {
+    writer.checkpoint();
+    shown.erased.resize(forgotten);
+    shown.digest_after = MemoStore(store).digest();
+    note_in_history(store, shown);
+  };
+  try {
+    for (const Forget::Answer& answer : documents) {
+      writer.forget(answer.document.id,
+                    [&](int64_t so_far, int64_t) { on_progress(done + so_far, tokens); });
+      done += answer.document.tokens;
+      ++forgotten;
+      on_news.forgotten(answer);
+    }
+  } catch (const Interrupted&) {
+    finish();
+    throw Interrupted("interrupted; what is printed is forgotten, the rest kept");
+  }
+  finish();
+}
+
+void write_certificate(const Erase& erase, const store::Certificate& certificate) {
+  Json json = store::json_of(certificate);
+  if (!erase.key.empty()) store::sign(json, erase.key);
+  write_file(erase.certificate, json.dump(2) + "\n");
+  write_file(fs::path(erase.certificate).replace_extension(".html"),
+             certificate_page(certificate, json));
 }
 
 }  // namespace
@@ -155,19 +167,16 @@ Erase::Answer Erase::run(const fs::path& store, const OnNews& on_news,
   if (dry_run) return answer;
   if (answer.documents.empty() && answer.forgotten_earlier.empty())
     throw UsageError("no document fits; nothing is forgotten");
-  forget(store, answer.documents, on_news, on_progress);
+  forget(store, answer.documents, shown, on_news, on_progress);
+  if (certificate.empty()) return answer;
   {
     const MemoStore after(store);
     shown.digest_after = after.digest();
-    if (!certificate.empty()) {
-      const store::Verification verified = store::verify(after, on_progress);
-      shown.digest_without = verified.digest;
-      shown.remaining = verified.totals;
-      remains.leave_out(after);
-    }
+    const store::Verification verified = store::verify(after, on_progress);
+    shown.digest_without = verified.digest;
+    shown.remaining = verified.totals;
+    remains.leave_out(after);
   }
-  note_in_history(store, shown);
-  if (certificate.empty()) return answer;
   shown.files = remains.scan(store, on_progress);
   write_certificate(*this, shown);
   if (!shown.proves())

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <optional>
 
+#include "program/jobs/erase_job.h"
 #include "program/jobs/file_jobs.h"
 #include "program/jobs/store_files.h"
 #include "tessera/base/file.h"
@@ -203,6 +204,24 @@ TEST_F(StoreJobs, AnInterruptedJobEnds) {
   EXPECT_THROW(run(Show{"raven", ""}, leave), Interrupted);
   EXPECT_THROW(run(Stat{.measure = 5}, leave), Interrupted);
   EXPECT_THROW(run(Verify{}, leave), Interrupted);
+}
+
+/// What is forgotten before the signal comes is gone, so the history has to say so.
+TEST_F(StoreJobs, AnInterruptedErasureIsInTheHistory) {
+  History{.begin = true}.run(store(), kSilent);
+  bool one_is_gone = false;
+  const Erase::OnNews on_news = {[](const Erase::Answer&) {},
+                                 [&](const Forget::Answer&) { one_is_gone = true; }};
+  EXPECT_THROW((Erase{.ids = {"raven", "lamp"}}.run(store(), on_news,
+                                                    [&](int64_t, int64_t) {
+                                                      if (one_is_gone) throw Interrupted("enough");
+                                                    })),
+               Interrupted);
+  const auto events = History().run(store(), kSilent).events;
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0]["bytes"], std::string("The raven sat\nabove the Door.\n").size());
+  EXPECT_EQ(events[0]["digest_after"], MemoStore(store()).digest());
+  EXPECT_EQ(MemoStore(store()).ledger().totals().documents, 1);
 }
 
 TEST(Jobs, RefuseWhatTheirFieldsForbid) {
