@@ -1,5 +1,6 @@
 #include "tessera/store/merge.h"
 
+#include "tessera/store/sqlite.h"
 #include "tessera/store/verify.h"
 #include "tests/store/small_stores.h"
 
@@ -77,6 +78,16 @@ TEST_F(RebuildTest, RefusesAndLeavesTheStoreAsItWas) {
               HasSubstr("the tokens of 'one' do not give back its text"));
   EXPECT_EQ(digest(store()), before);
   EXPECT_THAT(folders(), ::testing::ElementsAre("store"));
+}
+
+/// The ledger is not damaged, though it is not the one that belongs to what was read before.
+TEST_F(RebuildTest, WhoIsJustOpeningTheStoreTriesAgain) {
+  memorize(store(), "one", document_text(1));
+  const StoreFolder before = StoreFolder::open(store());
+  rebuild_store(store(), tokenizer_of_documents(store(), 300));
+  for (const auto access : {sqlite::Access::kRead, sqlite::Access::kWrite})
+    EXPECT_THAT(message_of<std::runtime_error>([&] { before.open_ledger(access); }),
+                HasSubstr("another process has rebuilt this store meanwhile; try again"));
 }
 
 TEST_F(RebuildTest, AnEmptyStoreGetsItsTokenizer) {

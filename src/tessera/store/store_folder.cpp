@@ -1,6 +1,7 @@
 #include "tessera/store/store_folder.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
@@ -103,7 +104,13 @@ std::string StoreFolder::write_settled(const memo::TextMemory& memory, int32_t s
 }
 
 Ledger StoreFolder::open_ledger(sqlite::Access access) const {
-  return {ledger_path(), access, config_.text(), config_.memory.vocabulary};
+  try {
+    return {ledger_path(), access, config_.text(), config_.memory.vocabulary};
+  } catch (const DataError&) {
+    if (StoreConfig::load(path_ / kConfigFile) == config_) throw;
+    throw std::runtime_error(path_.native() +
+                             ": another process has rebuilt this store meanwhile; try again");
+  }
 }
 
 void StoreFolder::settle(Ledger& ledger, const memo::TextMemory& memory) const {

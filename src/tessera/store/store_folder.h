@@ -81,6 +81,7 @@ class StoreFolder {
   /// Of each shard, the file that goes with the ledger's state. Throws DataError where one is
   /// damaged or missing, or the ledger knows another number of them.
   std::vector<MatrixFile> open_matrices(const Ledger& ledger) const;
+  /// Throws as Ledger; std::runtime_error if the store has been rebuilt since open().
   Ledger open_ledger(sqlite::Access access) const;
   /// Writes all matrices, and settles the ledger with them.
   void settle(Ledger& ledger, const memo::TextMemory& memory) const;
