@@ -90,7 +90,7 @@ Tool forgetting(const StoreAccess& access) {
   tool.call = [access](const nlohmann::json& arguments, const OnProgress& on_progress) {
     jobs::Erase job;
     read_arguments(arguments, erase_fields(job, access));
-    if (arguments.contains("certificate")) {
+    if (!arguments.value("certificate", nlohmann::json()).is_null()) {
       job.certificate = place_of_certificate(access.certificates, job.certificate).native();
       job.key = access.key;
     }

@@ -135,6 +135,12 @@ TEST_F(StoreTools, ACertificateStaysInItsFolder) {
   EXPECT_EQ(documents().size(), 3u);
 }
 
+TEST_F(StoreTools, NoCertificateIsWrittenWhereItsNameIsNull) {
+  const Json forgotten = ask("forget", {{"ids", {"page1"}}, {"certificate", nullptr}});
+  EXPECT_EQ(forgotten["data"][0]["id"], "page1") << forgotten;
+  EXPECT_TRUE(std::filesystem::is_empty(folder_ / "certificates"));
+}
+
 TEST_F(StoreTools, ACancelledEditChangesNothing) {
   const auto before = store::digest(access_.store);
   std::string text;
