@@ -80,14 +80,15 @@ TEST(TextPlan, OfDocumentsFollowsTheCode) {
 
 TEST(TextPlan, DividesWhatIsLarge) {
   const auto text = test::random_tokens(5, 600, 30);
-  // Any text is said to need as many numbers as one matrix of 6000 dimensions has, and no dimension
-  // below `least`.
-  const auto planned = [&](int64_t least, WindowCodeKind code = WindowCodeKind::kBound) {
+  // Any text is said to need as many numbers as one matrix of `whole` dimensions has, and no
+  // dimension below `least`.
+  const auto planned = [&](int64_t least, WindowCodeKind code = WindowCodeKind::kBound,
+                           int64_t whole = 6000) {
     TextMemoryConfig config = kConfig;
     config.code = code;
     int32_t shards = 1;
     const SizePlan plan = plan_shards({text}, config, 1, [&](const RecallPredictor&) {
-      const SizePlan plan{.dimension = std::max(least, 6000 / std::lround(std::sqrt(shards)))};
+      const SizePlan plan{.dimension = std::max(least, whole / std::lround(std::sqrt(shards)))};
       shards *= 4;
       return plan;
     });
@@ -97,6 +98,8 @@ TEST(TextPlan, DividesWhatIsLarge) {
   EXPECT_EQ(planned(2500), std::pair(4, int64_t{3000})) << "16 of 2500 cost more";
   EXPECT_EQ(planned(6000), std::pair(1, int64_t{6000})) << "more matrices do not make them smaller";
   EXPECT_EQ(planned(0, WindowCodeKind::kPaper), std::pair(1, int64_t{6000}));
+  EXPECT_EQ(planned(0, WindowCodeKind::kBound, 96000), std::pair(4096, int64_t{1500}))
+      << "no memory has more matrices";
 }
 
 }  // namespace

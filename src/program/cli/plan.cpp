@@ -131,7 +131,7 @@ void add_plan(Verb& program) {
       "Size a store of documents for this text as 'tessera memo create' does; in a folder every "
       "file is a document");
   verb.option("--matrices", options->store.matrices, "Matrices of the store")
-      .between(1, 4096)
+      .between(1, memo::kMostShards)
       .needs(text);
   verb.option("--tokenizer", options->store.tokenizer,
               "Tokens of the store: byte, bpe (learned from the text, unless another is given) or "

@@ -90,7 +90,8 @@ SizePlan plan_shards(const std::vector<std::vector<int32_t>>& documents, TextMem
   config.shards = 1;
   SizePlan best = plan_memory(documents, config, seed, choose);
   if (config.code == WindowCodeKind::kPaper) return best;
-  while (best.dimension && *best.dimension > (config.shards == 1 ? kWorthShards : kLargestShard)) {
+  while (best.dimension && *best.dimension > (config.shards == 1 ? kWorthShards : kLargestShard) &&
+         config.shards < kMostShards) {
     TextMemoryConfig more = config;
     more.shards *= 4;
     const SizePlan plan = plan_memory(documents, more, seed, choose);

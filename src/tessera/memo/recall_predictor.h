@@ -59,8 +59,8 @@ SizePlan plan_memory(const std::vector<std::vector<int32_t>>& documents,
                      const TextMemoryConfig& config, uint64_t seed, const SizeChoice& choose);
 
 /// The same in the number of shards for which time times size is least (S d^2 numbers, to d^2 of
-/// which each pair is added), of 1, 4, 16, ...: one, if it has at most 2048 dimensions, else the
-/// first that makes matrices of at most 1024, or fewer, if more would cost more. One under the
+/// which each pair is added), of 1, 4, 16, ..., 4096: one, if it has at most 2048 dimensions, else
+/// the first that makes matrices of at most 1024, or fewer, if more would cost more. One under the
 /// paper's code. config.shards becomes this number.
 SizePlan plan_shards(const std::vector<std::vector<int32_t>>& documents, TextMemoryConfig& config,
                      uint64_t seed, const SizeChoice& choose);

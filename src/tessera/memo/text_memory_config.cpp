@@ -9,7 +9,6 @@ constexpr int64_t kMostDimension = 65536;
 constexpr int64_t kLongestWindow = int64_t{1} << 16;  // tokens
 constexpr int32_t kMostPaperHeads = 128;              // more would overflow a product of parts
 constexpr int64_t kMostVocabulary = int64_t{1} << 24;
-constexpr int32_t kMostShards = 4096;
 
 /// How many times longer each window is than the one before.
 int64_t growth(const TextMemoryConfig& config) {

@@ -17,6 +17,8 @@ constexpr std::array<std::string_view, 2> enum_names(WindowCodeKind) {
   return {"bound", "paper"};
 }
 
+constexpr int32_t kMostShards = 4096;  ///< matrices of a memory
+
 /// What a memory of texts is made with; memories of equal configuration can be merged.
 struct TextMemoryConfig {
   WindowCodeKind code = WindowCodeKind::kBound;
