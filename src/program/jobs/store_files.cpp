@@ -8,6 +8,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
+#include "tessera/base/machine.h"
 #include "tessera/base/utf8.h"
 #include "tessera/data/bpe_trainer.h"
 #include "tessera/data/text_source.h"
@@ -35,8 +36,10 @@ Tokenizer tokenizer_of(const Create& create, const Texts& sample, const OnProgre
   check_argument(!sample.empty(),
                  "the tokenizer 'bpe' is learned from the text that a store is planned for; give "
                  "that text, or the path of a tokenizer");
-  return learn_bpe(sample, kLearnedVocabulary,
-                   [&](int64_t tokens) { on_progress(tokens, kLearnedVocabulary); });
+  Tokenizer learned = learn_bpe(sample, kLearnedVocabulary,
+                                [&](int64_t tokens) { on_progress(tokens, kLearnedVocabulary); });
+  on_progress(kLearnedVocabulary, kLearnedVocabulary);  // a small text has fewer
+  return learned;
 }
 
 /// Each document's tokens.
@@ -53,14 +56,17 @@ Encoded encoded(const Tokenizer& tokenizer, const Texts& sample) {
 
 constexpr int64_t kWidest = 1 << 20;  // dimensions
 constexpr double kAboveLeast = 1e-3;
+constexpr int64_t kMostPlans = 7;  // one for each number of matrices: 1, 4, …, memo::kMostShards
 
 /// A plan for the dimension given, or for the smallest that is predicted to recall the sample with
 /// the error allowed, in as many matrices as memory.shards becomes: those asked for, or the
 /// cheapest number.
 memo::SizePlan planned_size(const Create& create, memo::TextMemoryConfig& memory,
-                            const Encoded& documents) {
+                            const Encoded& documents, const OnProgress& on_progress) {
   double least = 0;
+  int64_t plans = 0;
   const auto choose = [&](const memo::RecallPredictor& predictor) {
+    on_progress(plans++, kMostPlans);
     if (create.dimension) return predictor.plan_in(*create.dimension);
     const Spread error = predictor.error(kWidest);
     least = error.mean + error.standard_error();
@@ -69,6 +75,7 @@ memo::SizePlan planned_size(const Create& create, memo::TextMemoryConfig& memory
   const bool divides = !create.matrices && !create.dimension;
   const memo::SizePlan plan = divides ? memo::plan_shards(documents, memory, create.seed, choose)
                                       : memo::plan_memory(documents, memory, create.seed, choose);
+  on_progress(kMostPlans, kMostPlans);
   if (!plan.dimension)
     throw UsageError(
         "with an error of {} no dimension recalls {}: the least possible is {:.4f}, because {:.4f} "
@@ -78,13 +85,28 @@ memo::SizePlan planned_size(const Create& create, memo::TextMemoryConfig& memory
   return plan;
 }
 
+/// Throws UsageError where this machine cannot hold the matrices.
+void check_memory(const memo::TextMemoryConfig& memory) {
+  const auto d = static_cast<double>(memory.dimension);
+  const double wanted = memory.shards * d * d * sizeof(int32_t);
+  const auto there = static_cast<double>(physical_memory());
+  if (wanted > there)
+    throw UsageError(
+        "{} of dimension {} would take {:.1f} GB of memory, this machine has {:.1f} GB; allow a "
+        "larger error, or choose a smaller dimension",
+        memory.shards == 1 ? "a matrix" : fmt::format("{} matrices", memory.shards),
+        memory.dimension, wanted / 1e9, there / 1e9);
+}
+
 /// memory: gets the dimension and the number of matrices of the plan.
 Create::Planned planned(const Create& create, memo::TextMemoryConfig& memory,
-                        const Tokenizer& tokenizer, const Texts& sample) {
+                        const Tokenizer& tokenizer, const Texts& sample,
+                        const OnProgress& on_progress) {
   memory.vocabulary = tokenizer.vocabulary_size();
   const Encoded documents = encoded(tokenizer, sample);
-  Create::Planned plan{planned_size(create, memory, documents), {}};
+  Create::Planned plan{planned_size(create, memory, documents, on_progress), {}};
   memory.dimension = *plan.size.dimension;
+  check_memory(memory);
   int64_t bytes = 0;
   for (const std::string& text : sample) bytes += std::ssize(text);
   plan.cost = store::expected_cost(memory, documents, plan.size.associations, bytes);
@@ -93,14 +115,18 @@ Create::Planned planned(const Create& create, memo::TextMemoryConfig& memory,
 
 }  // namespace
 
-Create::Answer Create::sized(const Tokenizer& tokenizer, const Texts& sample) const {
+Create::Answer Create::sized(const Tokenizer& tokenizer, const Texts& sample,
+                             const OnProgress& on_progress) const {
   Answer answer{.store = {}, .memory = {}, .tokenizer = tokenizer.description(), .plan = {}};
   memo::TextMemoryConfig& memory = answer.memory;
   memory.code = code;
   memory.dimension = dimension.value_or(1024);
   memory.shards = static_cast<int32_t>(matrices.value_or(1));
   memory.seed = seed;
-  if (!plan_from.empty()) answer.plan = planned(*this, memory, tokenizer, sample);
+  if (plan_from.empty())
+    check_memory(memory);
+  else
+    answer.plan = planned(*this, memory, tokenizer, sample, on_progress);
   return answer;
 }
 
@@ -108,20 +134,21 @@ Create::Answer Create::plan(const OnProgress& on_progress) const {
   check_argument(error.has_value() != dimension.has_value(),
                  "give either error (to learn the size) or dimension (to learn what it recalls)");
   const Texts sample = read_texts(plan_from);
-  return sized(tokenizer_of(*this, sample, on_progress), sample);
+  return sized(tokenizer_of(*this, sample, on_progress), sample, on_progress);
 }
 
 Create::Answer Create::run(const std::filesystem::path& store,
                            const OnProgress& on_progress) const {
   const bool plans = !plan_from.empty();
   check_argument(plans == error.has_value(),
-                 "a plan needs both a text to plan from and an allowed error; one is missing");
+                 "a plan needs both a text to plan from and an allowed error; {}",
+                 plans ? "error is missing, for example 0.01" : "plan_from is missing");
   check_argument(!plans || !dimension,
                  "a plan finds the dimension itself; give either a text to plan from or a "
                  "dimension");
   const Texts sample = plans ? read_texts(plan_from) : Texts();
   const Tokenizer tokenizer = tokenizer_of(*this, sample, on_progress);
-  Answer answer = sized(tokenizer, sample);
+  Answer answer = sized(tokenizer, sample, on_progress);
   answer.store = store;
   MemoStore::create(store, answer.memory, tokenizer);
   return answer;

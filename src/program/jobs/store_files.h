@@ -25,7 +25,7 @@ namespace tessera::jobs {
 struct Create {
   static constexpr std::string_view kName = "create";
   static constexpr std::string_view kHelp = "Create an empty store";
-  static constexpr std::string_view kDoing = "Learning tokens";
+  static constexpr std::string_view kDoing = "Planning";
 
   std::optional<int64_t> dimension = {}, matrices = {};
   std::string plan_from = {}, tokenizer = {};
@@ -49,7 +49,7 @@ struct Create {
     field("matrices", matrices,
           "number of matrices; each window is in one of them, so that many small ones take less "
           "time than one of their size. Without it: 1, or in a plan the cheapest number",
-          config::between(1, 4096));
+          config::between(1, memo::kMostShards));
     field("tokenizer", tokenizer,
           "what tokens are: byte, bpe (4096 tokens, learned from the text of the plan) or the path "
           "of a tokenizer. Without it: bpe in a plan, else byte");
@@ -75,12 +75,16 @@ struct Create {
     int64_t numbers() const { return memory.shards * memory.dimension * memory.dimension; }
     config::Json json() const;
   };
+  /// Progress of a plan is counted twice: while tokens are learned, if they are, and over the
+  /// numbers of matrices that are tried. Throws UsageError where this machine cannot hold the
+  /// matrices.
   Answer run(const std::filesystem::path& store, const OnProgress& on_progress) const;
   /// The same without creating it; a dimension may be given in place of an error.
   Answer plan(const OnProgress& on_progress) const;
 
  private:
-  Answer sized(const Tokenizer& tokenizer, const std::vector<std::string>& sample) const;
+  Answer sized(const Tokenizer& tokenizer, const std::vector<std::string>& sample,
+               const OnProgress& on_progress) const;
 };
 
 /// Creates a store that holds the documents of several stores (store::merge_stores).

@@ -224,6 +224,17 @@ TEST_F(StoreJobs, AnInterruptedErasureIsInTheHistory) {
   EXPECT_EQ(MemoStore(store()).ledger().totals().documents, 1);
 }
 
+TEST_F(StoreJobs, APlanTellsHowFarItIsAndCanBeStopped) {
+  write_file(folder_ / "text", store::document_text(3) + store::document_text(4));
+  Create create{.plan_from = (folder_ / "text").native(), .tokenizer = "byte", .error = 0.5};
+  const OnProgress leave = [](int64_t, int64_t) { throw Interrupted("gone"); };
+  EXPECT_THROW(create.run(folder_ / "planned", leave), Interrupted);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "planned"));
+  std::vector<std::pair<int64_t, int64_t>> told;
+  create.run(folder_ / "planned", [&](int64_t done, int64_t of) { told.emplace_back(done, of); });
+  EXPECT_THAT(told, ElementsAre(std::pair(0, 7), std::pair(7, 7)));
+}
+
 TEST(Jobs, RefuseWhatTheirFieldsForbid) {
   const auto refusal = [](const Json& json) {
     return message_of<config::FieldError>([&] {
