@@ -26,5 +26,18 @@ TEST(ExpectedCost, GrowsWithTheMatrixAndTheTexts) {
   EXPECT_EQ(expected_cost(large, {text}, 0, 0).disk_bytes, 4 * 2000);
 }
 
+TEST(ExpectedCost, IsMeasuredOnWhatAMatrixGetsOfADocument) {
+  memo::TextMemoryConfig config{.heads = 4, .vocabulary = 300};
+  const auto documents = [](int count, size_t tokens) {
+    return std::vector(count, std::vector<int32_t>(tokens, 1));
+  };
+  EXPECT_EQ(probed_tokens(config, documents(1, 2000)), 512u);
+  EXPECT_EQ(probed_tokens(config, documents(20, 100)), 100u);
+  config.shards = 16;
+  EXPECT_EQ(probed_tokens(config, documents(1, 2000)), 125u);
+  EXPECT_EQ(probed_tokens(config, documents(20, 100)), 6u);
+  EXPECT_EQ(probed_tokens(config, documents(20, 10)), 5u) << "a window and the token after it";
+}
+
 }  // namespace
 }  // namespace tessera::store

@@ -11,7 +11,7 @@
 namespace tessera::store {
 namespace {
 
-constexpr size_t kProbe = 512;         // tokens
+constexpr double kMostProbed = 512;    // tokens
 constexpr double kIndexedText = 1.65;  // bytes of text and full-text index for each byte of text
 constexpr double kWindowBytes = 32;    // of WindowPairs, for each pair of a document
 constexpr double kProgram = 1e8;       // bytes of the program itself
@@ -26,11 +26,16 @@ double packed_bytes(double dimension, double pairs) {
   return numbers * packing.width() / 8;
 }
 
-/// For each pair: of forgetting, which costs as much as storing, in a memory whose pages are there.
-/// One matrix tells it: those of a long document are written to each shard many at a time.
-double seconds_of_pair(memo::TextMemoryConfig config, std::span<const int32_t> text) {
+double tokens_in_all(const std::vector<std::vector<int32_t>>& documents) {
+  double tokens = 0;
+  for (const auto& document : documents) tokens += static_cast<double>(document.size());
+  return tokens;
+}
+
+/// For each pair: of forgetting, which costs as much as storing, in a matrix whose pages are there.
+double seconds_of_pair(memo::TextMemoryConfig config, std::span<const int32_t> text, size_t most) {
   config.shards = 1;
-  const auto probe = text.first(std::min(text.size(), kProbe));
+  const auto probe = text.first(std::min(text.size(), most));
   memo::TextMemory memory(config);
   const int64_t pairs = memory.memorize(memo::one_piece(probe));
   const auto started = std::chrono::steady_clock::now();
@@ -41,13 +46,20 @@ double seconds_of_pair(memo::TextMemoryConfig config, std::span<const int32_t> t
 
 }  // namespace
 
+size_t probed_tokens(const memo::TextMemoryConfig& config,
+                     const std::vector<std::vector<int32_t>>& documents) {
+  const double share =
+      tokens_in_all(documents) / static_cast<double>(documents.size()) / config.shards;
+  const auto one_pair = static_cast<double>(memo::window_lengths(config).front() + 1);
+  return static_cast<size_t>(std::clamp(share, one_pair, std::max(one_pair, kMostProbed)));
+}
+
 ExpectedCost expected_cost(const memo::TextMemoryConfig& config,
                            const std::vector<std::vector<int32_t>>& documents, int64_t pairs,
                            int64_t text_bytes) {
   const auto longest = std::ranges::max_element(documents, {}, &std::vector<int32_t>::size);
   if (longest == documents.end()) return {};
-  double tokens = 0;
-  for (const auto& document : documents) tokens += static_cast<double>(document.size());
+  const double tokens = tokens_in_all(documents);
   const auto d = static_cast<double>(config.dimension);
   const auto shards = static_cast<double>(config.shards);
   const double matrices = shards * d * d * sizeof(int32_t);
@@ -55,7 +67,8 @@ ExpectedCost expected_cost(const memo::TextMemoryConfig& config,
   const double index_bytes = kIndexedText * static_cast<double>(text_bytes);
   const int token_bytes = config.vocabulary <= std::numeric_limits<uint16_t>::max() + 1 ? 2 : 4;
   const double longest_pairs = static_cast<double>(longest->size()) * config.layers;
-  return {.seconds = seconds_of_pair(config, *longest) * static_cast<double>(pairs),
+  const double seconds = seconds_of_pair(config, *longest, probed_tokens(config, documents));
+  return {.seconds = seconds * static_cast<double>(pairs),
           .memory_bytes = matrices + kWindowBytes * longest_pairs + kProgram,
           .disk_bytes = packed + tokens * token_bytes + index_bytes,
           .index_bytes = index_bytes};
