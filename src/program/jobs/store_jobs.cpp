@@ -201,11 +201,13 @@ Show::Answer Show::run(const MemoStore& store, const OnProgress& on_progress) co
   const Ledger& ledger = store.ledger();
   Answer answer{ledger.get(id), {}, lines.first, {}};
   answer.details = ledger.details(answer.document);
-  int64_t line = 1, read = 0;
+  int64_t line = 0, read = 0;
+  char before = '\n';
   store::read_text(store, answer.document, [&](int32_t, std::string_view bytes) {
     for (const char byte : bytes) {
+      line += before == '\n';
       if (line >= lines.first && line <= lines.last) answer.text += byte;
-      line += byte == '\n';
+      before = byte;
     }
     on_progress(++read, answer.document.tokens);
   });
