@@ -262,6 +262,7 @@ Export::Answer write_texts(const MemoStore& store, const fs::path& folder,
                            const OnProgress& on_progress) {
   check_argument(!is_there(folder) || fs::is_empty(folder), "{} already exists; name a new folder",
                  folder.native());
+  create_folders(folder);
   const auto documents = store.ledger().documents();
   const std::vector<fs::path> files = files_of(documents);
   Export::Answer answer{.file = folder};

@@ -221,6 +221,8 @@ TEST_F(MemoDocuments, AnAuditTellsWhatIsHeld) {
 
 TEST_F(MemoDocuments, DocumentsAreExportedAsTexts) {
   const std::string store = create();
+  done({"export", store, "--texts", path("nothing")});
+  EXPECT_TRUE(std::filesystem::is_empty(path("nothing")));
   done({"memorize", store, path("poems")});
   EXPECT_THAT(done({"export", store, "--texts", path("back")}), HasSubstr("2 documents, "));
   EXPECT_EQ(read_text(path("back/raven")), kRaven);
