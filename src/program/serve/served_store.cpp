@@ -20,8 +20,10 @@ constexpr int kAttempts = 5;                             // to read between two 
 struct stat identity_of(const std::string& folder) {
   const std::string path = folder + "/config.json";  // written once, when a store is created
   struct stat identity = {};
-  if (::stat(path.c_str(), &identity) != 0) throw SystemError(path, "open", errno);
-  return identity;
+  if (::stat(path.c_str(), &identity) == 0) return identity;
+  const int cause = errno;
+  store::StoreFolder::open(folder);  // says that there is no store
+  throw SystemError(path, "open", cause);
 }
 
 ApiError replaced() {

@@ -80,6 +80,8 @@ ModelDescription read_description(const std::filesystem::path& folder) {
                                                   "DIR' makes a model directory of it",
                                                   folder.native())
                                     : "of these only gpt2 can be imported");
+  if (json.contains("code") && !json.contains("kind"))
+    throw DataError(folder.native(), "is a memo store, not a model directory");
   const Json format = taken(json, "format");
   if (format != kFormat)
     throw DataError(path, "format is {}, this version reads format {}", format.dump(), kFormat);

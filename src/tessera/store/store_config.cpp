@@ -15,6 +15,8 @@ constexpr uint64_t kLongestFile = 1 << 16;  // bytes
 void check_format(const config::Json& json, const std::string& path) {
   if (!json.is_object() || !json.contains("format"))
     throw DataError(path, "is not the configuration of a memo store");
+  if (json.contains("kind") && !json.contains("code"))
+    throw DataError(path, "is the configuration of a model, not of a memo store");
   const config::Json format = json["format"];
   if (format != StoreConfig::kFormatOfOneMatrix && format != StoreConfig::kFormatOfShards)
     throw DataError(path, "has format {}, this version of Tessera reads formats {} and {}",

@@ -70,6 +70,10 @@ TEST_F(ModelFiles, DirectoriesThatAreNone) {
   const std::string run_folder = std::filesystem::path(trained_model()).parent_path().native();
   expect_refused(run(run_folder), 3, "did you mean '" + trained_model() + "'?");
   expect_refused(forward(path("none")), 3, "none: is not a model directory");
+  done({"memo", "create", path("store"), "--dimension", "64"});
+  expect_refused(run(path("store")), 3, "store: is a memo store, not a model directory");
+  expect_refused(tessera({"memo", "stat", path("model")}), 3, "is the configuration of a model");
+  expect_refused(tessera({"serve", "--store", path("none")}), 3, "none: is not a memo store");
   std::filesystem::remove(path("model/tokenizer.json"));
   expect_refused(generate(), 3, "has no tokenizer.json; put one there");
   std::filesystem::remove(path("model/model.safetensors"));
