@@ -57,7 +57,7 @@ size_t write_documents(const TextSource& source, const std::filesystem::path& fo
 
 void run_text(const TextOptions& options) {
   if (options.out.empty() == options.documents.empty())
-    throw UsageError("tessera data text needs either --out FILE or --documents FOLDER");
+    throw UsageError("data text: give either --out FILE or --documents FOLDER");
   const TextSource source = source_of(options);
   const size_t bytes = options.out.empty() ? write_documents(source, options.documents)
                                            : write_joined(source, options.out);

@@ -139,7 +139,8 @@ void run_stories(const StoryOptions& options) {
   sizes.stories = options.stories.value_or(sizes.stories);
   if (!options.out.empty()) {
     stories::write_story_folder(options.out, options.seed, sizes);
-    fmt::print("{}: train.txt, valid.txt and questions.jsonl\n", options.out);
+    fmt::print("{}: train.txt{}{}\n", options.out, sizes.validation > 0 ? ", valid.txt" : "",
+               sizes.questions > 0 ? ", questions.jsonl" : "");
     return;
   }
   const uint64_t set = task::split_seed(options.seed, task::Split::kTraining);

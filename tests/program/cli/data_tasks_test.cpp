@@ -53,7 +53,10 @@ TEST_F(DataOfTasks, TellsStories) {
   const std::string printed = done({"data", "stories", "--stories", "2", "--seed", "5"});
   const std::string run = done({"data", "stories", "--stories", "2", "--seed", "5", "--valid", "1",
                                 "--questions", "2", "--out", path("stories")});
-  EXPECT_EQ(run, path("stories") + ": train.txt, valid.txt and questions.jsonl\n");
+  EXPECT_EQ(run, path("stories") + ": train.txt, valid.txt, questions.jsonl\n");
+  EXPECT_EQ(done({"data", "stories", "--stories", "2", "--valid", "0", "--questions", "0", "--out",
+                  path("told")}),
+            path("told") + ": train.txt\n");
   EXPECT_EQ(read_text(path("stories") + "/train.txt"), printed);
   EXPECT_THAT(read_text(path("stories") + "/valid.txt"), HasSubstr("\n<|endoftext|>\n"));
   EXPECT_THAT(read_text(path("stories") + "/questions.jsonl"), HasSubstr("\"right\":\""));
