@@ -311,7 +311,7 @@ void add_verify(Verb& memo) {
   verb.flag("--repair", more->repairs, "First rebuild the matrix from the documents in the ledger");
   const auto certificate = verb.option(
       "--certificate", more->certificate,
-      "Also hold a certificate of 'tessera memo forget' against the store; status 1 if it fails");
+      "Also check a certificate of 'tessera memo forget' against the store; status 1 if it fails");
   verb.option("--public-key", more->public_key,
               "File with the Ed25519 public key (PEM) whose signature the certificate must have")
       .needs(certificate);

@@ -59,8 +59,8 @@ struct Files {
           "KEY=VALUE: keep this with each of the documents, for 'tessera memo documents'; may be "
           "given several times");
     field("exclude", exclude,
-          "GLOB: leave out files and folders of folders whose name, or with a / whose path, "
-          "matches; the lines of a file .tesseraignore in a folder do the same");
+          "GLOB: leave out files and folders below a folder, by name or, with a /, by path; the "
+          "lines of a file .tesseraignore in a folder do the same");
     field("plain", plain, "read every file as it is, a page in HTML with its tags");
     field("no_times", no_times, "do not keep when the documents were memorized");
     field("keep_going", keep_going,

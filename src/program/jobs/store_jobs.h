@@ -47,8 +47,8 @@ struct Reciting {
     field("sources", sources, "sources to look up for each token, best first",
           config::between(1, 1000));
     field("exact", exact,
-          "ask the memory with the prompt as it is: no typing errors, spaces or capitals are made "
-          "up for");
+          "ask the memory with the prompt exactly as it is, without correcting typing errors, "
+          "spaces or capitals");
   }
 
   store::RecallOptions options() const {

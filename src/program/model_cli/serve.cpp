@@ -241,10 +241,10 @@ void add_serve(Verb& program) {
   verb.flag("--insecure", options->server.insecure,
             "Serve other machines without a key, where --host is not local");
   verb.option("--tls-cert", options->server.http.tls_certificate,
-              "Certificate in PEM, with those between it and the authority: serves HTTPS");
+              "Certificate in PEM, with its intermediate ones; the server then speaks HTTPS");
   verb.option("--tls-key", options->server.http.tls_key, "Its private key in PEM");
   verb.option("--allowed-host", options->server.access.hosts,
-              "A further name that this server is reached under; may be given several times");
+              "Another name under which clients reach this server; may be given several times");
   verb.option("--cors", options->server.access.origin,
               "Origin of pages elsewhere that may use the API, such as https://example.org");
   add_limits(verb, *options);

@@ -99,7 +99,7 @@ struct TrainConfig {
     field("warmup_steps", warmup_steps, "updates on the way up from 0", config::at_least(0));
     field("decay_steps", decay_steps, "update at which the minimum is reached (0: the last one)",
           config::at_least(0));
-    field("decay", decay, "along what the learning rate falls");
+    field("decay", decay, "shape of the fall of the learning rate");
     field("halve_loss", halve_loss,
           "validation loss below which the learning rate is halved, once (0: never)",
           config::at_least(0));
@@ -136,7 +136,7 @@ struct TrainConfig {
           "memory");
     field("wire_precision", wire_precision,
           "several processes: numbers in which they send gradients to each other");
-    field("seed", seed, "of everything random");
+    field("seed", seed, "random seed of the training");
     field("device", device,
           "that runs the network: cpu or, where LibTorch has it, cuda (cuda:1 for the second)");
     field("threads", threads, "processor threads (0: as many as the program has chosen)");
