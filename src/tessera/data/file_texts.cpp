@@ -129,8 +129,8 @@ nlohmann::json parsed_line(std::string_view line, const std::string& name) {
   const auto text = object.is_object() ? object.find("text") : object.end();
   if (!object.is_object() || text == object.end() || !text->is_string())
     throw DataError(name,
-                    "is not an object with a field \"text\"; name the files that are texts, or the "
-                    "suffix of those in the folder");
+                    "is not an object with a field \"text\"; leave this file out: exclude it, or "
+                    "choose the texts of the folder by their suffix");
   return object;
 }
 
