@@ -130,6 +130,24 @@ void forget(const fs::path& store, const std::vector<Forget::Answer>& documents,
   finish();
 }
 
+/// Looks for what is left of the documents. They are forgotten, whatever becomes of this.
+void look_for_remains(const fs::path& store, store::Remains& remains, store::Certificate& shown,
+                      const OnProgress& on_progress) {
+  try {
+    {
+      const MemoStore after(store);
+      shown.digest_after = after.digest();
+      const store::Verification verified = store::verify(after, on_progress);
+      shown.digest_without = verified.digest;
+      shown.remaining = verified.totals;
+      remains.leave_out(after);
+    }
+    shown.files = remains.scan(store, on_progress);
+  } catch (const Interrupted&) {
+    throw Interrupted("interrupted; the documents are forgotten, but no certificate was written");
+  }
+}
+
 void write_certificate(const Erase& erase, const store::Certificate& certificate) {
   Json json = store::json_of(certificate);
   if (!erase.key.empty()) store::sign(json, erase.key);
@@ -169,15 +187,7 @@ Erase::Answer Erase::run(const fs::path& store, const OnNews& on_news,
     throw UsageError("no document fits; nothing is forgotten");
   forget(store, answer.documents, shown, on_news, on_progress);
   if (certificate.empty()) return answer;
-  {
-    const MemoStore after(store);
-    shown.digest_after = after.digest();
-    const store::Verification verified = store::verify(after, on_progress);
-    shown.digest_without = verified.digest;
-    shown.remaining = verified.totals;
-    remains.leave_out(after);
-  }
-  shown.files = remains.scan(store, on_progress);
+  look_for_remains(store, remains, shown, on_progress);
   write_certificate(*this, shown);
   if (!shown.proves())
     throw std::runtime_error(fmt::format(

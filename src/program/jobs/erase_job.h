@@ -60,7 +60,8 @@ struct Erase {
     std::function<void(const Forget::Answer&)> forgotten;
   };
   /// Throws UsageError where nothing is asked for or no document fits, before any is forgotten;
-  /// Interrupted where on_progress does: then what was told is forgotten, and the rest is kept.
+  /// Interrupted where on_progress does: then what was told is forgotten, and the rest is kept; no
+  /// certificate is written.
   Answer run(const std::filesystem::path& store, const OnNews& on_news,
              const OnProgress& on_progress) const;
   Answer run(const std::filesystem::path& store, const OnProgress& on_progress) const;

@@ -222,6 +222,22 @@ TEST_F(StoreJobs, AnInterruptedErasureIsInTheHistory) {
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(events[0]["bytes"], std::string("The raven sat\nabove the Door.\n").size());
   EXPECT_EQ(events[0]["digest_after"], MemoStore(store()).digest());
+}
+
+TEST_F(StoreJobs, AnErasureThatIsStoppedBeforeItsCertificateIsInTheHistory) {
+  History{.begin = true}.run(store(), kSilent);
+  const Erase erase{.ids = {"raven"}, .certificate = (folder_ / "raven.json").native()};
+  bool forgotten = false;
+  const Erase::OnNews on_news{[](const Erase::Answer&) {},
+                              [&](const Forget::Answer&) { forgotten = true; }};
+  EXPECT_THAT(message_of<Interrupted>([&] {
+                erase.run(store(), on_news, [&](int64_t, int64_t) {
+                  if (forgotten) throw Interrupted("gone");
+                });
+              }),
+              HasSubstr("forgotten, but no certificate was written"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "raven.json"));
+  EXPECT_EQ(History{}.run(store(), kSilent).events.size(), 1u);
   EXPECT_EQ(MemoStore(store()).ledger().totals().documents, 1);
 }
 
