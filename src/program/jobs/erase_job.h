@@ -76,7 +76,7 @@ std::string certificate_page(const store::Certificate& certificate, const config
 struct History {
   static constexpr std::string_view kName = "history";
   static constexpr std::string_view kHelp =
-      "List what was forgotten and when, without its text, from the moment a history is begun";
+      "List what 'tessera memo forget' erased and when, without its text, once a history is begun";
 
   bool begin = false;
 
