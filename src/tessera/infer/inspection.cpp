@@ -1,7 +1,6 @@
 #include "tessera/infer/inspection.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -114,7 +113,6 @@ double Inspection::sum() const {
 
 Inspection inspect(LanguageModel& model, const Tokens& text, int64_t position,
                    const InspectionOptions& options) {
-  at::NoGradGuard no_grad;
   const int64_t length = std::ssize(text), V = model.vocabulary();
   if (position < 0 || position >= length)
     throw UsageError("position {} is not in the text, which has {} tokens", position, length);
