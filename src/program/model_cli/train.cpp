@@ -96,7 +96,7 @@ std::string write_report(const RunFolder& run, const StudyResults& results) {
 
 /// Trains, writes the report and prints what came of it. next: a command that goes on from there.
 void train_and_report(Learner& learner, const RunFolder& run, const StudyHeading& heading,
-                      const std::string& next, Processes* processes = nullptr) {
+                      const std::string& next, Processes* processes) {
   const Trained trained = with_advice(
       [&] { return train(learner, run, stderr, learner.name(), processes); }, kHowToResume);
   StudyResults results(heading);
@@ -143,15 +143,17 @@ void run_on_text(const TrainArguments& options, const LanguageModelTrainingConfi
 }
 
 void run_on_task(const TrainArguments& options, const config::Json& json) {
-  if (const auto count = Rendezvous::from_environment().count; count > 1)
-    throw UsageError("a training on a task runs in one process; WORLD_SIZE says {}", count);
+  const Rendezvous rendezvous = Rendezvous::from_environment();
+  const auto processes = meet_processes(rendezvous);
   const auto learner = task::make_learner(json, source_of(options));
+  if (processes && !processes->leads()) return help_training(*learner, *processes);
   const InterruptGuard guard;
-  const RunFolder run(options.out, start_of(options));
+  const RunFolder run(options.out, start_of(options, rendezvous.attempt));
   const config::Json& table = json.at("task");
   const std::string task = table.at(table.contains("name") ? "name" : "file");
   train_and_report(*learner, run,
-                   {"Training on a task", task, learner->name(), command_of(options)}, "");
+                   {"Training on a task", task, learner->name(), command_of(options)}, "",
+                   processes.get());
 }
 
 /// A configuration with a table [task] trains on that task, another on a text.

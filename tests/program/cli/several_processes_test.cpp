@@ -65,6 +65,27 @@ TEST_F(SeveralProcesses, MakeTheUpdatesOfOne) {
   EXPECT_EQ(losses("two").size(), 32u);
 }
 
+// In batches of four, or of two by each process; samples are drawn from few, whose order changes.
+TEST_F(SeveralProcesses, TrainOnATask) {
+  write_text(path("copy.toml"),
+             "[task]\nname = \"copy\"\nbits = 3\nmin_length = 2\nmax_length = 2\n"
+             "[data]\ntraining_samples = 12\n"
+             "[model]\nkind = \"stm\"\nwidth = 6\nslots = 2\n"
+             "[train]\nsteps = 20\nbatch = 2\naccumulation = 2\n");
+  const auto arguments = [&](const std::string& out) {
+    return Arguments{"train", path("copy.toml"), "--out", path(out)};
+  };
+  ASSERT_EQ(tessera(arguments("one")).status, 0);
+  const auto [leader, helper] = in_two(arguments("two"), arguments("two"));
+  EXPECT_EQ(leader.status, 0) << leader.err;
+  EXPECT_EQ(helper.status, 0) << helper.err;
+  EXPECT_EQ(helper.out + helper.err, "");
+  const auto expected = losses("one"), found = losses("two");
+  ASSERT_EQ(expected.size(), 20u);
+  ASSERT_EQ(found.size(), 20u);
+  for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-5) << i;
+}
+
 TEST_F(SeveralProcesses, RefuseAnotherConfiguration) {
   const auto [leader, helper] =
       train_in_two("run", {"train.accumulation=2"}, {"train.learning_rate=0.01"});
