@@ -106,24 +106,24 @@ config::Json Stm::hyper_parameters() const {
   return config::to_json(config_);
 }
 
-Stm::Sequence Stm::run(const at::Tensor& x, const std::optional<TwoMemoryState>& state,
-                       int64_t first_output) {
+TwoMemoryPass Stm::begin(const at::Tensor& x, const std::optional<TwoMemoryState>& state) {
   check_shape(x, {-1, -1, config_.inputs}, "Stm: x");
   const at::Tensor& parameter = distillation->weight;
   TESSERA_CHECK(x.scalar_type() == parameter.scalar_type(), "Stm: x has type ", x.scalar_type(),
                 ", expected ", parameter.scalar_type());
-  const int64_t B = x.size(0), T = x.size(1);
-  check_first_output(first_output, T);
-  TwoMemoryPass pass(cell, x.to(parameter.device()).transpose(0, 1).contiguous(), state);
-  const at::Tensor distilled = distil_outputs(pass, T, first_output);  // [T', B, N, R]
-  const at::Tensor outputs = distilled.defined()
-                                 ? output(distilled).transpose(0, 1)
-                                 : at::empty({B, 0, config_.outputs}, parameter.options());
+  return {cell, x.to(parameter.device()).transpose(0, 1).contiguous(), state};
+}
+
+Stm::Sequence Stm::run(const at::Tensor& x, const std::optional<TwoMemoryState>& state,
+                       int64_t first_output) {
+  TwoMemoryPass pass = begin(x, state);
+  const at::Tensor outputs = finish(pass, x, first_output);
   return {outputs, pass.state()};
 }
 
 at::Tensor Stm::forward(const at::Tensor& x, std::optional<uint64_t>, int64_t first_output) {
-  return run(x, {}, first_output).outputs;
+  TwoMemoryPass pass = begin(x, {});
+  return finish(pass, x, first_output);  // without a state no R is formed after the last step
 }
 
 SequenceState Stm::empty_state() const {
@@ -165,11 +165,16 @@ at::Tensor Stm::distil_outputs(TwoMemoryPass& pass, int64_t T, int64_t first_out
   return at::stack(distilled) + distillation->bias;
 }
 
-at::Tensor Stm::output(const at::Tensor& distilled) {
+at::Tensor Stm::finish(TwoMemoryPass& pass, const at::Tensor& x, int64_t first_output) {
+  const int64_t B = x.size(0), T = x.size(1);
+  check_first_output(first_output, T);
+  const at::Tensor distilled = distil_outputs(pass, T, first_output);  // [T', B, N, R]
+  if (!distilled.defined())
+    return at::empty({B, 0, config_.outputs}, distillation->weight.options());
   at::Tensor read = readout->forward(distilled.flatten(2));  // [T', B, ..]
   if (config_.has_head_norm())
     read = at::layer_norm(read, {config_.readout}, head_norm_weight, head_norm_bias);
-  return config_.has_head() ? head->forward(read) : read;
+  return (config_.has_head() ? head->forward(read) : read).transpose(0, 1);
 }
 
 /// As the authors.
