@@ -26,8 +26,9 @@ void PongTrainingConfig::check() const {
     throw UsageError("train.device is '{}', expected cpu, where the games are played",
                      train.device);
   if (train.accumulation != 1)
-    throw UsageError("train.accumulation is {}, expected 1: raise train.batch, the workers",
-                     train.accumulation);
+    throw UsageError(
+        "train.accumulation is {}, expected 1, in one process: raise train.batch, the workers",
+        train.accumulation);
 }
 
 PongLearner::PongLearner(const PongTrainingConfig& config)
