@@ -76,29 +76,9 @@ void check_certificate_can_be_written(const Erase& erase) {
   if (!erase.key.empty()) store::sign(nothing, erase.key);
 }
 
-/// Adds an event to the store's history, if it keeps one.
-void note_in_history(const fs::path& store, const store::Certificate& certificate) {
-  const fs::path path = store / store::StoreFolder::kHistoryFile;
-  if (!is_there(path)) return;
-  std::string history = read_file(path);
-  for (const auto& document : certificate.erased)
-    history += Json{{"time", store::utc_time(certificate.time)},
-                    {"event", "forgotten"},
-                    {"sha256", document.digest},
-                    {"bytes", document.bytes},
-                    {"tokens", document.tokens},
-                    {"digest_before", certificate.digest_before},
-                    {"digest_after", certificate.digest_after}}
-                   .dump() +
-               '\n';
-  write_file(path, history);
-}
-
-/// Forgets them, erases what is left of them in the files, and adds that to the store's history,
-/// all while no other process writes. After Interrupted `shown` has those that were forgotten.
+/// Forgets them and erases what is left of them in the files, all while no other process writes.
 void forget(const fs::path& store, const std::vector<Forget::Answer>& documents,
-            store::Certificate& shown, const Erase::OnNews& on_news,
-            const OnProgress& on_progress) {
+            const Erase::OnNews& on_news, const OnProgress& on_progress) {
   store::MemoWriter writer(store);
   writer.ledger().check_integrity();
   int64_t tokens = 0, done = 0;
@@ -108,26 +88,18 @@ void forget(const fs::path& store, const std::vector<Forget::Answer>& documents,
           fmt::format("'{}' was replaced by another process meanwhile", document.id));
     tokens += document.tokens;
   }
-  size_t forgotten = 0;
-  const auto finish = [&] {
-    writer.checkpoint();
-    shown.erased.resize(forgotten);
-    shown.digest_after = MemoStore(store).digest();
-    note_in_history(store, shown);
-  };
   try {
     for (const Forget::Answer& answer : documents) {
       writer.forget(answer.document.id,
                     [&](int64_t so_far, int64_t) { on_progress(done + so_far, tokens); });
       done += answer.document.tokens;
-      ++forgotten;
       on_news.forgotten(answer);
     }
   } catch (const Interrupted&) {
-    finish();
+    writer.checkpoint();
     throw Interrupted("interrupted; what is printed is forgotten, the rest kept");
   }
-  finish();
+  writer.checkpoint();
 }
 
 /// Looks for what is left of the documents. They are forgotten, whatever becomes of this.
@@ -174,8 +146,9 @@ Erase::Answer Erase::run(const fs::path& store, const OnNews& on_news,
     answer.forgotten_earlier = before.ledger().unerased();
     for (const StoredDocument& document : documents) {
       answer.documents.push_back({document});
+      if (certificate.empty()) continue;
       shown.erased.push_back(store::erased_document(before, document));
-      if (!certificate.empty()) remains.add(before, document);
+      remains.add(before, document);
     }
     answer.shared =
         store::shared_passages(before.ledger(), before.tokenizer(), documents, on_progress);
@@ -185,7 +158,7 @@ Erase::Answer Erase::run(const fs::path& store, const OnNews& on_news,
   if (dry_run) return answer;
   if (answer.documents.empty() && answer.forgotten_earlier.empty())
     throw UsageError("no document fits; nothing is forgotten");
-  forget(store, answer.documents, shown, on_news, on_progress);
+  forget(store, answer.documents, on_news, on_progress);
   if (certificate.empty()) return answer;
   look_for_remains(store, remains, shown, on_progress);
   write_certificate(*this, shown);

@@ -71,12 +71,12 @@ struct Erase {
 /// certificate, with its signature if it has one.
 std::string certificate_page(const store::Certificate& certificate, const config::Json& json);
 
-/// The erasures from a store, as far as it keeps a history: a file of its own, history.jsonl, with
-/// digests, sizes and times, and no text.
+/// The erasures from a store, whatever command or server made them, as far as it keeps a history: a
+/// file of its own, history.jsonl, with digests, sizes and times, and no text.
 struct History {
   static constexpr std::string_view kName = "history";
   static constexpr std::string_view kHelp =
-      "List what 'tessera memo forget' erased and when, without its text, once a history is begun";
+      "List what was forgotten and when, without its text, once a history is begun";
 
   bool begin = false;
 

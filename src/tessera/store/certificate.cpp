@@ -176,12 +176,6 @@ bool is_signed(const Json& json, const std::string& public_key, const std::strin
                             message.size()) == 1;
 }
 
-std::string digest_of_text(const MemoStore& store, const StoredDocument& document) {
-  const std::string digest = store.ledger().details(document).digest;
-  if (!digest.empty()) return digest;  // else an earlier version stored it
-  return text_digest(whole_text(store.ledger(), store.tokenizer(), document));
-}
-
 }  // namespace
 
 std::string utc_time(int64_t seconds) {
@@ -193,9 +187,8 @@ std::string utc_time(int64_t seconds) {
 }
 
 ErasedDocument erased_document(const MemoStore& store, const StoredDocument& document) {
-  int64_t bytes = 0;
-  read_text(store, document, [&](int32_t, std::string_view text) { bytes += std::ssize(text); });
-  return {document.id, digest_of_text(store, document), bytes, document.tokens};
+  const DocumentDetails details = known_details(store.ledger(), store.tokenizer(), document);
+  return {document.id, details.digest, details.bytes, document.tokens};
 }
 
 bool Certificate::proves() const {
@@ -266,7 +259,8 @@ CertificateCheck check_certificate(const MemoStore& store, const std::filesystem
     std::set<std::string> erased;
     for (const Json& document : json.at("erased")) erased.insert(document.at("sha256"));
     for (const StoredDocument& document : store.ledger().documents())
-      if (erased.contains(digest_of_text(store, document))) result.held.push_back(document.id);
+      if (erased.contains(known_details(store.ledger(), store.tokenizer(), document).digest))
+        result.held.push_back(document.id);
     if (json.contains("signature")) {
       const Json signature = json["signature"];
       json.erase("signature");

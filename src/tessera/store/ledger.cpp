@@ -185,6 +185,18 @@ std::vector<std::string> Ledger::unerased() const {
   return ids;
 }
 
+std::vector<ForgottenDocument> Ledger::forgotten() const {
+  std::vector<ForgottenDocument> documents;
+  if (format_ < 3) return documents;
+  Statement rows(*database_,
+                 "SELECT bytes, tokens, digest, memorized FROM changes JOIN details "
+                 "USING (document) WHERE kind = 'forget' ORDER BY number");
+  while (rows.step())
+    documents.push_back(
+        {rows.integer(0), rows.integer(1), rows.text(2), static_cast<size_t>(rows.integer(3))});
+  return documents;
+}
+
 std::vector<Change> Ledger::changes_after(int64_t number) const {
   std::vector<Change> changes;
   Statement rows(*database_,
@@ -347,6 +359,12 @@ void Ledger::forget(const StoredDocument& document) {
   Statement(*database_, "INSERT INTO forgotten VALUES (?1, ?2)", document.number, document.id)
       .run();
   database_->execute("UPDATE store SET erase = 1");
+}
+
+void Ledger::note_forgotten(const StoredDocument& document, const DocumentDetails& details,
+                            int64_t history_bytes) {
+  // No document has its number before settle(), which copies the details of documents alone.
+  write_details(*database_, document.number, {details.bytes, history_bytes, details.digest, {}});
 }
 
 bool Ledger::is_settled() const {

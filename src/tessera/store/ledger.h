@@ -49,6 +49,13 @@ struct DocumentDetails {
   bool operator==(const DocumentDetails&) const = default;
 };
 
+/// A document whose text is forgotten, and in the ledger until the next settle().
+struct ForgottenDocument {
+  int64_t bytes = 0, tokens = 0;
+  std::string digest;        ///< SHA-256 of its text
+  size_t history_bytes = 0;  ///< of the store's history when it was forgotten
+};
+
 /// Totals of all documents.
 struct LedgerTotals {
   int64_t documents = 0, tokens = 0, pairs = 0;
@@ -90,8 +97,9 @@ struct Neighbourhood {
 ///
 /// Tables: store (one row: configuration, last change, whether forgotten text may still lie in the
 /// file), documents, pieces (tokens in pieces of 65,536, as 16-bit numbers where the vocabulary
-/// allows, else 32-bit, little-endian), changes, forgotten (whose text may still lie in the file),
-/// details and metadata (DocumentDetails), passages and words (passage_index.h), settled
+/// allows, else 32-bit, little-endian), changes, forgotten (whose text may still lie in the file;
+/// numbers below 0 since settle()), details (also of note_forgotten(), with history_bytes as the
+/// time) and metadata (DocumentDetails), passages and words (passage_index.h), settled
 /// (settled_digests()), and shards (noted_changes()).
 /// A ledger of an earlier version is read as it is and upgraded by the first writer. Every member
 /// throws as sqlite::Database does.
@@ -143,6 +151,8 @@ class Ledger {
   bool erasure_pending() const;
   /// The ids of these documents, as far as they are known, in the order of their forgetting.
   std::vector<std::string> unerased() const;
+  /// Those of note_forgotten() since the last settle(), in the order of their forgetting.
+  std::vector<ForgottenDocument> forgotten() const;
   /// In order. Throws DataError if one is missing.
   std::vector<Change> changes_after(int64_t number) const;
   /// The last change that is not in the journal any more.
@@ -180,6 +190,10 @@ class Ledger {
   /// that of the document's tokens, which text_of gives.
   void rebuild_index(const std::function<std::string(const StoredDocument&)>& text_of);
   void forget(const StoredDocument& document);
+  /// After forget(), in the same transaction: keeps until settle() what the store's history will
+  /// say of it. details: those that the document had. history_bytes: as ForgottenDocument has it.
+  void note_forgotten(const StoredDocument& document, const DocumentDetails& details,
+                      int64_t history_bytes);
   /// Whether settle() and tidy() would change nothing.
   bool is_settled() const;
   /// Empties the journal, numbers the documents from 1 on, and notes the digests of the matrices

@@ -6,6 +6,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/base/utf8.h"
+#include "tessera/store/detail/history.h"
 #include "tessera/store/detail/matrix_file.h"
 #include "tessera/store/detail/new_folder.h"
 #include "tessera/store/detail/token_pieces.h"
@@ -147,10 +148,12 @@ memo::TokenPieces MemoWriter::stored(const StoredDocument& document,
 
 void MemoWriter::forget(const std::string& id, const OnTokens& on_tokens) {
   const StoredDocument document = ledger_.get(id);
+  const DocumentDetails details = known_details(ledger_, tokenizer(), document);
   load();
   const auto started = Clock::now();
   auto transaction = ledger_.transaction();
   ledger_.forget(document);
+  ledger_.note_forgotten(document, details, file_bytes(folder_.path() / StoreFolder::kHistoryFile));
   memo::TextMemory memory = take();
   memory.forget(stored(document, on_tokens));
   transaction.commit();
@@ -244,6 +247,7 @@ void MemoWriter::checkpoint() {
   std::vector<std::string> digests;
   for (size_t s = 0; s < in_place_.size(); ++s)
     digests.push_back(is_settled(s) ? in_place_[s].digest : beside_[s].digest);
+  note_in_history(folder_.path(), ledger_, digests);
   ledger_.settle(digests);
   folder_.put_in_place(ledger_);
   for (size_t s = 0; s < in_place_.size(); ++s)

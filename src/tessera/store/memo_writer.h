@@ -67,7 +67,8 @@ class MemoWriter {
   void describe(const std::string& id, const DocumentDetails& details);
 
   /// Forgets one document: the memory then has the same bits as that of a store which never held
-  /// it. The next checkpoint() removes its text from the files. Throws UsageError on an unknown id.
+  /// it. The next checkpoint() removes its text from the files; before that it is added to the
+  /// store's history, if it keeps one. Throws UsageError on an unknown id.
   void forget(const std::string& id, const OnTokens& on_tokens = {});
 
   /// Writes the matrices that changed beside those that are there, so that checkpoint() has only to

@@ -7,6 +7,7 @@
 #include "tessera/base/file.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/data/bpe_trainer.h"
+#include "tessera/store/detail/history.h"
 #include "tessera/store/detail/new_folder.h"
 #include "tessera/store/digest.h"
 #include "tessera/store/memo_store.h"
@@ -111,7 +112,8 @@ std::string checked_text(const MemoStore& store, const StoredDocument& document)
   return text;
 }
 
-/// Memorizes the documents of `from` in the empty store `to`.
+/// Memorizes the documents of `from` in the empty store `to`, whose history is that of `from` with
+/// what was forgotten there and goes with its files.
 LedgerTotals memorize_again(const MemoStore& from, const std::filesystem::path& to,
                             const std::function<void(int64_t documents)>& on_progress) {
   MemoWriter writer(to);
@@ -126,6 +128,7 @@ LedgerTotals memorize_again(const MemoStore& from, const std::filesystem::path& 
     if (on_progress) on_progress(++done);
   }
   writer.checkpoint();
+  note_in_history(to, from.ledger(), writer.ledger().settled_digests());
   return writer.ledger().totals();
 }
 
@@ -156,10 +159,10 @@ LedgerTotals rebuild_store(const std::filesystem::path& store, const Tokenizer& 
     const MemoStore from(store);
     StoreFolder::create_empty(place.path(), StoreConfig::of(from.config().memory, tokenizer),
                               tokenizer);
+    const auto history = store / StoreFolder::kHistoryFile;
+    if (is_there(history)) std::filesystem::copy_file(history, place.path() / history.filename());
     totals = memorize_again(from, place.path(), on_progress);
   }  // closed, so that SQLite touches no file of the new store
-  const auto history = store / StoreFolder::kHistoryFile;
-  if (is_there(history)) std::filesystem::copy_file(history, place.path() / history.filename());
   InterruptGuard::stop_if_interrupted(kAsItWas);
   place.commit();
   return totals;

@@ -53,6 +53,16 @@ std::string memorized_text(const Ledger& ledger, const Tokenizer& tokenizer,
   return text_digest(indexed) == digest ? indexed : text;
 }
 
+DocumentDetails known_details(const Ledger& ledger, const Tokenizer& tokenizer,
+                              const StoredDocument& document) {
+  DocumentDetails details = ledger.details(document);
+  if (!details.digest.empty()) return details;
+  const std::string text = whole_text(ledger, tokenizer, document);
+  details.bytes = std::ssize(text);
+  details.digest = text_digest(text);
+  return details;
+}
+
 std::vector<TextPlace> places_of(const MemoStore& store, const StoredDocument& document,
                                  std::span<const int64_t> positions) {
   const Tokenizer& tokenizer = store.tokenizer();

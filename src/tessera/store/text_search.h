@@ -29,6 +29,11 @@ std::string whole_text(const Ledger& ledger, const Tokenizer& tokenizer,
 std::string memorized_text(const Ledger& ledger, const Tokenizer& tokenizer,
                            const StoredDocument& document);
 
+/// Ledger::details(), and of a document that an earlier version stored also size and SHA-256 of
+/// its text.
+DocumentDetails known_details(const Ledger& ledger, const Tokenizer& tokenizer,
+                              const StoredDocument& document);
+
 /// A place in a document's text.
 struct TextPlace {
   int64_t byte = 0, character = 0;  ///< before it

@@ -109,12 +109,14 @@ TEST_F(MemoDocuments, UpdateLeavesOutAndPrunes) {
   EXPECT_EQ(done({"update", store, path("poems"), "--exclude", "old/"}),
             "raven: 121 tokens, 333 pairs\n");
   EXPECT_EQ(done({"update", store, path("poems")}), "old/lamb: 56 tokens, 122 pairs\n");
+  done({"history", store, "--begin"});
   std::filesystem::remove(path("poems/raven"));
   EXPECT_EQ(done({"update", store, path("poems")}), "") << "only --prune forgets";
   const Outcome pruned = memo({"update", store, path("poems"), "--prune"});
   EXPECT_EQ(pruned.out, "raven: forgotten, 121 tokens\n");
   EXPECT_THAT(pruned.err, HasSubstr("0 new, 0 replaced, 1 unchanged, 1 forgotten"));
   EXPECT_EQ(json({"documents", store})["data"].size(), 1u);
+  EXPECT_THAT(done({"history", store}), HasSubstr("forgotten: 120 bytes, 121 tokens"));
   write_text(path("poems/.tesseraignore"), "!lamb\n");
   expect_refused(memo({"update", store, path("poems")}), 3, "begins with !");
 }

@@ -154,6 +154,7 @@ TEST_F(MemoFullDisk, ForgettingThatFailedLateIsSaidAndFinishedLater) {
            std::string::npos;
   };
   ASSERT_TRUE(holds_text());
+  done({"memo", "history", path("store"), "--begin"});
   int late = 0;
   std::filesystem::copy(path("store"), path("before"));
   for (uint64_t limit = kStep; limit < kLargest; limit += kStep) {
@@ -174,6 +175,9 @@ TEST_F(MemoFullDisk, ForgettingThatFailedLateIsSaidAndFinishedLater) {
       else
         EXPECT_EQ(run({"memo", "memorize", path("store"), path("none")}).status, 1);
       EXPECT_FALSE(holds_text());
+      const auto history =
+          config::Json::parse(run({"memo", "history", path("store"), "--json"}).out);
+      EXPECT_EQ(history["data"].size(), 1u);
       EXPECT_THAT(run({"memo", "verify", path("store")}).out, HasSubstr(": verified"));
       EXPECT_EQ(run({"memo", "forget", path("store"), "2"}).status, 2);
     }

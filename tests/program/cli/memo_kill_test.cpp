@@ -16,6 +16,7 @@ namespace {
 constexpr int kDocuments = 12;
 const int kKills = test::nightly() ? 240 : 16;
 const int kRebuildKills = test::nightly() ? 40 : 6;
+const int kForgetKills = test::nightly() ? 120 : 16;
 const int kRepairKills = test::nightly() ? 120 : 16;
 const ProcessOptions kCounted = {.system_calls = std::numeric_limits<int64_t>::max()};
 
@@ -127,6 +128,28 @@ TEST_F(Kills, LeaveAStoreBeforeOrAfterADocument) {
 TEST_F(Kills, LeaveAStoreOfSeveralMatricesBeforeOrAfterADocument) {
   create("5");
   expect_before_or_after_a_document(kKills / 2, 4);
+}
+
+/// Whatever a forgetting came to: the next command that writes leaves a history of what is gone.
+TEST_F(Kills, OfAForgettingLeaveAHistoryOfWhatIsGone) {
+  memorize_all();
+  done({"memo", "history", path("store"), "--begin"});
+  std::filesystem::copy(path("store"), path("before"));
+  const Arguments forget = {"memo", "forget", path("store"), id(0), id(1), id(2)};
+  const int64_t calls = start(forget, kCounted).system_calls();
+  std::set<size_t> all_gone;
+  for (int64_t kill = 1; kill <= kForgetKills; ++kill) {
+    std::filesystem::remove_all(path("store"));
+    std::filesystem::copy(path("before"), path("store"));
+    tessera(forget, {.system_calls = calls * kill / (kForgetKills + 1)});
+    tessera({"memo", "memorize", path("store"), path("none")});  // opens it for writing
+    const size_t gone = kDocuments - documents().size();
+    all_gone.insert(gone);
+    const auto history =
+        config::Json::parse(done({"memo", "history", path("store"), "--json"}))["data"];
+    ASSERT_EQ(history.size(), gone) << kill;
+  }
+  EXPECT_GE(all_gone.size(), 2u);
 }
 
 /// A store that gets another tokenizer has all documents at every moment, and one of the two.

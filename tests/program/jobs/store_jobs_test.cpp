@@ -241,6 +241,18 @@ TEST_F(StoreJobs, AnErasureThatIsStoppedBeforeItsCertificateIsInTheHistory) {
   EXPECT_EQ(MemoStore(store()).ledger().totals().documents, 1);
 }
 
+/// Its tokens begin with a space that the text does not have.
+TEST_F(StoreJobs, ACertificateHasTheSizeOfTheTextAsItWasMemorized) {
+  const std::string text = "The raven sat above the door.";
+  const auto path = folder_ / "spacing";
+  MemoStore::create(path, store::small_memory(), store::spacing_tokenizer(text));
+  store::memorize(path, "raven", text);
+  const Erase erase{.ids = {"raven"}, .certificate = (folder_ / "raven.json").native()};
+  const auto certificate = erase.run(path, kSilent).certificate;
+  ASSERT_TRUE(certificate);
+  EXPECT_EQ(certificate->erased.at(0).bytes, std::ssize(text));
+}
+
 TEST_F(StoreJobs, APlanTellsHowFarItIsAndCanBeStopped) {
   write_file(folder_ / "text", store::document_text(3) + store::document_text(4));
   Create create{.plan_from = (folder_ / "text").native(), .tokenizer = "byte", .error = 0.5};

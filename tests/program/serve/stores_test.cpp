@@ -15,6 +15,7 @@
 
 #include "program/serve/api_error.h"
 #include "tessera/base/config.h"
+#include "tessera/store/digest.h"
 #include "tessera/store/merge.h"
 #include "tessera/store/question.h"
 #include "tessera/store/recall.h"
@@ -318,6 +319,14 @@ TEST_F(Stores, AnEditFirstErasesWhatAnotherProcessLeft) {
     erased = !store::MemoStore(folder).ledger().erasure_pending();
   });
   EXPECT_TRUE(erased);
+}
+
+TEST_F(Stores, WhatIsForgottenIsInTheHistory) {
+  const auto history = folder_ / "books" / store::StoreFolder::kHistoryFile;
+  store::overwrite(history, "");
+  EXPECT_EQ(tiny_.ask("DELETE", kDocuments + "/one").status, 200);
+  EXPECT_THAT(store::content_of(history),
+              HasSubstr(store::text_digest("The raven sat above the door.")));
 }
 
 TEST_F(Stores, RecallsGoOnBesideALongReaderAndEditsWaitForIt) {
