@@ -57,7 +57,9 @@ void Database::Close::operator()(sqlite3* connection) const {
   ::sqlite3_close_v2(connection);
 }
 
-Database::Database(const std::filesystem::path& path, Access access) : path_(path.native()) {
+Database::Database(const std::filesystem::path& path, Access access)
+    : path_(path.empty() ? "SQLite's temporary file (SQLITE_TMPDIR names its folder)"
+                         : path.native()) {
   const int flags =
       access == Access::kWrite ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
   sqlite3* connection = nullptr;
@@ -68,7 +70,8 @@ Database::Database(const std::filesystem::path& path, Access access) : path_(pat
   check(code);
   ::sqlite3_busy_timeout(connection, kBusyMilliseconds);
   ::sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, kLongestValue);
-  ::sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  // Only a database that is thrown away may do without a journal.
+  ::sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, path.empty() ? 0 : 1, nullptr);
   ::sqlite3_db_config(connection, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   execute("PRAGMA cell_size_check = ON");
   execute(fmt::format("PRAGMA cache_size = -{}", kCachedKib));

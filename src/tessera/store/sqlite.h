@@ -23,7 +23,9 @@ enum class Access { kRead, kWrite };
 class Database {
  public:
   /// Opens the file; kWrite creates it if it is missing. On a read-only file system, or in a folder
-  /// that this user must not write to and nobody writes in, it is read without locks.
+  /// that this user must not write to and nobody writes in, it is read without locks. An empty
+  /// path: a database of its own, of which SQLite puts what its cache does not hold into a file
+  /// without a name, in the folder that SQLITE_TMPDIR names, or TMPDIR, else in /var/tmp.
   Database(const std::filesystem::path& path, Access access);
 
   /// Runs one or several SQL statements and ignores their rows.

@@ -14,6 +14,7 @@ using sqlite::Database;
 using sqlite::Statement;
 
 constexpr int64_t kApplication = 0x5465734D;  // "TesM"
+constexpr int kCopyKib = 16 << 10;            // of a copy in memory; the rest is in a file
 
 constexpr const char* kSchema1 = R"(
   CREATE TABLE store (config TEXT NOT NULL, last_change INTEGER NOT NULL,
@@ -66,7 +67,8 @@ constexpr const char* kCopy = R"(
   INSERT INTO words (rowid, text) SELECT kept.rowid, text
     FROM kept JOIN held.words w ON w.rowid = kept.old ORDER BY kept.rowid;
   INSERT INTO words (words) VALUES ('optimize');
-  INSERT INTO forgotten SELECT * FROM held.forgotten ORDER BY number;
+  -- Below the numbers of all documents to come, which may be forgotten before these are erased.
+  INSERT INTO forgotten SELECT -row_number() OVER (ORDER BY number DESC), id FROM held.forgotten;
   DROP TABLE temp.kept;
   DROP TABLE temp.numbers;
 )";
@@ -161,10 +163,12 @@ void create_ledger_tables(const std::filesystem::path& path, const std::string& 
 }
 
 Database settled_copy(const std::filesystem::path& ledger, std::span<const std::string> digests) {
-  Database copy(":memory:", Access::kWrite);
+  Database copy("", Access::kWrite);
   copy.attach(ledger, "held");
-  copy.execute(fmt::format("PRAGMA temp_store = MEMORY; PRAGMA page_size = {}",
-                           pragma(copy, "held.page_size")));
+  copy.execute(fmt::format(
+      "PRAGMA main.journal_mode = OFF; PRAGMA temp_store = FILE; PRAGMA cache_size = -{}; "
+      "PRAGMA page_size = {}",
+      kCopyKib, pragma(copy, "held.page_size")));
   create_tables(copy);
   copy.execute(kCopy);
   copy.execute("DETACH held");

@@ -18,9 +18,9 @@ constexpr int64_t kLedgerFormat = 5;
 /// Creates a ledger's file with the tables of this version described at Ledger, without documents.
 void create_ledger_tables(const std::filesystem::path& path, const std::string& config);
 
-/// A ledger in memory with the documents of another, as if they had been stored one after the other
-/// and nothing else had ever been: numbers from 1 on, no journal. digests: of the matrices that
-/// hold these documents, shard by shard.
+/// A temporary ledger with the documents of another, as if they had been stored one after the other
+/// and nothing else had ever been: numbers from 1 on, no journal. A small one is in memory, of a
+/// large one a part. digests: of the matrices that hold these documents, shard by shard.
 sqlite::Database settled_copy(const std::filesystem::path& ledger,
                               std::span<const std::string> digests);
 
