@@ -63,7 +63,8 @@ void run_forget(const ForgetCommand& command) {
                                     [&](const jobs::Forget::Answer& answer) {
                                       bar->wipe();
                                       print_forgotten(answer, command.json);
-                                    }};
+                                    },
+                                    [&](std::string_view doing) { bar.emplace(doing); }};
   const auto answer = command.job.run(command.store, on_news, std::ref(*bar));
   bar.reset();
   for (const auto& id : answer.forgotten_earlier)

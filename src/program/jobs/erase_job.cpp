@@ -104,16 +104,18 @@ void forget(const fs::path& store, const std::vector<Forget::Answer>& documents,
 
 /// Looks for what is left of the documents. They are forgotten, whatever becomes of this.
 void look_for_remains(const fs::path& store, store::Remains& remains, store::Certificate& shown,
-                      const OnProgress& on_progress) {
+                      const Erase::OnNews& on_news, const OnProgress& on_progress) {
   try {
     {
       const MemoStore after(store);
+      on_news.begins(Verify::kDoing);
       shown.digest_after = after.digest();
       const store::Verification verified = store::verify(after, on_progress);
       shown.digest_without = verified.digest;
       shown.remaining = verified.totals;
       remains.leave_out(after);
     }
+    on_news.begins("Scanning files");
     shown.files = remains.scan(store, on_progress);
   } catch (const Interrupted&) {
     throw Interrupted("interrupted; the documents are forgotten, but no certificate was written");
@@ -150,6 +152,7 @@ Erase::Answer Erase::run(const fs::path& store, const OnNews& on_news,
       shown.erased.push_back(store::erased_document(before, document));
       remains.add(before, document);
     }
+    on_news.begins("Comparing documents");
     answer.shared =
         store::shared_passages(before.ledger(), before.tokenizer(), documents, on_progress);
     shown.digest_before = before.digest();
@@ -158,9 +161,10 @@ Erase::Answer Erase::run(const fs::path& store, const OnNews& on_news,
   if (dry_run) return answer;
   if (answer.documents.empty() && answer.forgotten_earlier.empty())
     throw UsageError("no document fits; nothing is forgotten");
+  on_news.begins(kDoing);
   forget(store, answer.documents, on_news, on_progress);
   if (certificate.empty()) return answer;
-  look_for_remains(store, remains, shown, on_progress);
+  look_for_remains(store, remains, shown, on_news, on_progress);
   write_certificate(*this, shown);
   if (!shown.proves())
     throw std::runtime_error(fmt::format(
@@ -171,7 +175,7 @@ Erase::Answer Erase::run(const fs::path& store, const OnNews& on_news,
 }
 
 Erase::Answer Erase::run(const fs::path& store, const OnProgress& on_progress) const {
-  return run(store, {[](const Answer&) {}, [](const Forget::Answer&) {}}, on_progress);
+  return run(store, OnNews(), on_progress);
 }
 
 Json Erase::Answer::json() const {

@@ -54,10 +54,12 @@ struct Erase {
 
     config::Json json() const;
   };
-  /// Told what will be forgotten before it is, then of each document that is.
+  /// Told what will be forgotten before it is, then of each document that is. `begins`: what a part
+  /// of the work does, before it tells its progress.
   struct OnNews {
-    std::function<void(const Answer&)> listed;
-    std::function<void(const Forget::Answer&)> forgotten;
+    std::function<void(const Answer&)> listed = [](const Answer&) {};
+    std::function<void(const Forget::Answer&)> forgotten = [](const Forget::Answer&) {};
+    std::function<void(std::string_view doing)> begins = [](std::string_view) {};
   };
   /// Throws UsageError where nothing is asked for or no document fits, before any is forgotten;
   /// Interrupted where on_progress does: then what was told is forgotten, and the rest is kept; no

@@ -224,6 +224,21 @@ TEST_F(StoreJobs, AnInterruptedErasureIsInTheHistory) {
   EXPECT_EQ(events[0]["digest_after"], MemoStore(store()).digest());
 }
 
+TEST_F(StoreJobs, AnErasureSaysWhatEachPartOfItDoes) {
+  std::vector<std::string> parts;
+  const Erase::OnNews on_news{.begins = [&](std::string_view doing) { parts.emplace_back(doing); }};
+  int64_t told = 0;
+  const OnProgress in_a_part = [&](int64_t, int64_t) {
+    ++told;
+    EXPECT_FALSE(parts.empty());
+  };
+  Erase{.ids = {"raven"}, .certificate = (folder_ / "raven.json").native()}.run(store(), on_news,
+                                                                                in_a_part);
+  EXPECT_GE(told, 4);
+  EXPECT_THAT(parts,
+              ElementsAre("Comparing documents", "Forgetting", "Verifying", "Scanning files"));
+}
+
 TEST_F(StoreJobs, AnErasureThatIsStoppedBeforeItsCertificateIsInTheHistory) {
   History{.begin = true}.run(store(), kSilent);
   const Erase erase{.ids = {"raven"}, .certificate = (folder_ / "raven.json").native()};
