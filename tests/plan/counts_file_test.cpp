@@ -39,6 +39,16 @@ TEST_F(CountsFile, JunkIsRefusedWithItsLine) {
   EXPECT_THAT(complaint_about(std::string(1000000, 'a')), HasSubstr("…"));
 }
 
+TEST_F(CountsFile, LinesThatAreTooLongAreRefused) {
+  using ::testing::HasSubstr;
+  const std::string longest = std::string((1 << 16) - 2, 'a') + "\t5";
+  EXPECT_EQ(read(longest), std::vector<double>{5});
+  EXPECT_EQ(read("1\n" + longest + "\n2\n"), (std::vector<double>{1, 5, 2}));
+  EXPECT_THAT(complaint_about("1\na" + longest + "\n"),
+              HasSubstr("line 2 has more than 65536 bytes"));
+  EXPECT_THAT(complaint_about("1\na" + longest), HasSubstr("line 2 has more than 65536 bytes"));
+}
+
 TEST_F(CountsFile, NamesThatComeTwiceAreRefused) {
   using ::testing::HasSubstr;
   EXPECT_THAT(complaint_about("the\t5\nof 3\nthe 2\n"),

@@ -3,6 +3,8 @@
 #include <cerrno>
 #include <charconv>
 #include <fstream>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 
@@ -12,6 +14,7 @@ namespace tessera::theory {
 namespace {
 
 constexpr int64_t kMostLines = 50000000;
+constexpr size_t kLongestLine = 1 << 16;  // bytes
 constexpr int64_t kMostCount = int64_t{1} << 53;
 constexpr std::string_view kBlanks = " \t\r";
 
@@ -24,6 +27,18 @@ std::string shown(std::string_view line) {
     else if (c < 32 || c > 126)
       c = '?';
   return line.size() > 40 ? text + "…" : text;
+}
+
+/// The next line, in the buffer; nothing at the end of the file. number: the line's.
+std::optional<std::string_view> next_line(std::istream& file, std::span<char> buffer,
+                                          const std::string& path, int64_t number) {
+  file.getline(buffer.data(), std::ssize(buffer));
+  const auto bytes = static_cast<size_t>(file.gcount());
+  if (file.fail() && bytes > 0)
+    throw DataError(path, "line {} has more than {} bytes: \"{}\"; expected a name and a count",
+                    number, kLongestLine, shown({buffer.data(), bytes}));
+  if (file.fail()) return {};
+  return std::string_view(buffer.data(), file.eof() ? bytes : bytes - 1);
 }
 
 /// A line: what is counted (may be empty), and how often.
@@ -56,14 +71,14 @@ std::vector<double> read_counts_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw SystemError(path, "open", errno);
   std::vector<double> counts;
-  std::string line;
+  std::vector<char> buffer(kLongestLine + 1);
   bool any_positive = false;
   std::unordered_map<std::string, int64_t> lines;  // of the names
-  for (int64_t number = 1; std::getline(file, line); ++number) {
+  for (int64_t number = 1; const auto line = next_line(file, buffer, path, number); ++number) {
     if (number > kMostLines)
       throw DataError(path, "has more than {} lines; merge rare inputs first", kMostLines);
-    if (line.find_first_not_of(kBlanks) == std::string::npos) continue;
-    const auto [name, count] = read_line(path, number, line);
+    if (line->find_first_not_of(kBlanks) == std::string_view::npos) continue;
+    const auto [name, count] = read_line(path, number, *line);
     if (!name.empty())
       if (const auto [first, is_new] = lines.try_emplace(std::string(name), number); !is_new)
         throw DataError(path, "lines {} and {} count the same, \"{}\"; add them up, one line each",
