@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -48,15 +46,11 @@ void check(const PlanArguments& options) {
         "give either --error (to learn the size) or --dimension (to learn what it holds)");
 }
 
-/// With a bar on a terminal, if it takes more than a moment.
 theory::LawPlan plan_law(const PlanArguments& options) {
-  constexpr auto kMoment = std::chrono::seconds(2);
-  constexpr double kParts = 1000;  // of the bar
-  const bool shows = ::isatty(STDERR_FILENO) == 1;
+  constexpr int64_t kParts = 1000;  // of the bar
   JobBar bar(jobs::Plan::kDoing);
-  const auto on_progress = [&, started = std::chrono::steady_clock::now()](double share) {
-    if (shows && std::chrono::steady_clock::now() - started > kMoment)
-      bar(std::lround(kParts * share), std::lround(kParts));
+  const auto on_progress = [&](double share) {
+    bar(std::lround(static_cast<double>(kParts) * share), kParts);
   };
   if (options.counts.empty()) return options.law.run(on_progress);
   return options.law.run_on(

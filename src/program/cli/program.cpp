@@ -18,6 +18,8 @@
 namespace tessera::cli {
 namespace {
 
+constexpr auto kMoment = std::chrono::seconds(2);  // without a bar
+
 /// Messages repeat names and words of foreign files, which are not to command the terminal.
 int fail(ExitStatus status, const std::string& message) {
   fmt::print(stderr, "tessera: {}\n", utf8::printable(message));
@@ -51,10 +53,13 @@ JobBar::~JobBar() = default;
 void JobBar::operator()(int64_t done, int64_t of) {
   InterruptGuard::stop_if_interrupted("interrupted");
   if (doing_.empty()) return;
-  if (!bar_ || of != total_) {
+  if (of != total_ && total_ >= 0) {
     bar_.reset();  // which ends its line
-    bar_ = std::make_unique<Progress>(stderr, doing_, total_ = of);
+    started_ = Clock::now();
   }
+  total_ = of;
+  if (!bar_ && Clock::now() - started_ < kMoment) return;
+  if (!bar_) bar_ = std::make_unique<Progress>(stderr, doing_, of, done);
   bar_->update(done);
 }
 

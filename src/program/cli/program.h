@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -47,7 +48,8 @@ int run_program(int argc, char** argv, const VerbSet& verbs);
 void print_version();
 
 /// Draws how far a job is as a bar on standard error, one for each part of the work that has
-/// another total. While an InterruptGuard lives, a signal ends the job with Interrupted.
+/// another total, if it takes more than a moment. While an InterruptGuard lives, a signal ends the
+/// job with Interrupted.
 class JobBar {
  public:
   /// doing: what the bar is called; nothing is drawn where it is empty.
@@ -60,9 +62,12 @@ class JobBar {
   void wipe();
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   std::string doing_;
   std::unique_ptr<Progress> bar_;
-  int64_t total_ = 0;
+  int64_t total_ = -1;                        // of the part that is being done; -1: none is yet
+  Clock::time_point started_ = Clock::now();  // that part
 };
 
 /// Calls `encode` on a text that was typed for this option. Throws UsageError where it throws
