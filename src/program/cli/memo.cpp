@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <ctime>
 #include <functional>
 #include <memory>
 
@@ -141,11 +140,9 @@ void print_text(const Command<jobs::Show>& command, const jobs::Show::Answer& do
 /// "2026-03-01 17:30" (UTC) of seconds since 1970; "-" of 0, where the time is not known.
 std::string readable_time(int64_t seconds) {
   if (seconds == 0) return "-";
-  std::tm parts{};
-  const std::time_t time = seconds;
-  ::gmtime_r(&time, &parts);
-  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}", parts.tm_year + 1900, parts.tm_mon + 1,
-                     parts.tm_mday, parts.tm_hour, parts.tm_min);
+  std::string time = store::utc_time(seconds);
+  time.resize(time.rfind(':'));
+  return time.replace(time.find('T'), 1, " ");
 }
 
 std::string words_of(const store::Metadata& metadata) {

@@ -69,7 +69,7 @@ void run_forget(const ForgetCommand& command) {
   bar.reset();
   for (const auto& id : answer.forgotten_earlier)
     if (command.json && !answer.dry_run)
-      print_json({{"id", id}, {"object", "document"}, {"deleted", true}});
+      print_json(jobs::Erase::Answer::json_of_earlier(id));
     else if (!answer.dry_run)
       fmt::print("{}: had been forgotten before; its text is erased now\n", id);
   if (command.json && (answer.dry_run || answer.certificate))

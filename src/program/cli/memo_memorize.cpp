@@ -144,7 +144,7 @@ void run_files(FilesCommand<Job> command) {
     if constexpr (requires { job.prune; })
       job.forget_others(writer, admitted, on_news, on_progress, answer);
   } catch (const Interrupted&) {
-    writer.checkpoint();
+    settle(writer);
     throw Interrupted(fmt::format(
         "interrupted; {} of {} are memorized and kept; continue with the same command{}", done,
         counted(std::ssize(admitted.documents), "document"), job.replace ? "" : " and --replace"));

@@ -5,11 +5,10 @@
 
 #include <array>
 #include <charconv>
-#include <iostream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "program/cli/program.h"
+#include "program/jobs/file_jobs.h"
 #include "program/jobs/tokenizer_jobs.h"
 #include "tessera/base/config.h"
 #include "tessera/base/file.h"
@@ -22,8 +21,7 @@ namespace tessera::cli {
 namespace {
 
 std::string read_input(const std::string& path) {
-  if (path != "-") return read_file(path);
-  return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
+  return path == "-" ? jobs::read_standard_input() : read_file(path);
 }
 
 constexpr int64_t kBpeVocabulary = 4096;

@@ -5,6 +5,7 @@
 
 #include "tessera/data/text_source.h"
 #include "tessera/store/digest.h"
+#include "tessera/store/text_search.h"
 
 namespace tessera::jobs {
 namespace {
@@ -16,7 +17,7 @@ std::vector<Audit::Audited> audited(const store::MemoStore& store, const store::
                                     const OnProgress& on_progress) {
   std::map<std::string, std::string> ids;  // of the documents, by their digests
   for (const auto& document : store.ledger().documents())
-    ids[store.ledger().details(document).digest] = document.id;
+    ids[store::known_details(store.ledger(), store.tokenizer(), document).digest] = document.id;
   std::vector<Audit::Audited> texts;
   for (const std::string& path : paths)
     TextSource::from_path(path).for_each([&](const std::string& name, std::string_view text) {

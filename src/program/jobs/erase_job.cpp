@@ -185,6 +185,8 @@ Json Erase::Answer::json() const {
     json["data"].push_back(answer.json());
     json["data"].back()["deleted"] = !dry_run;
   }
+  if (!dry_run)
+    for (const std::string& id : forgotten_earlier) json["data"].push_back(json_of_earlier(id));
   for (const auto& passages : shared)
     json["shared"].push_back({{"document", passages.document},
                               {"words", passages.words},
@@ -192,6 +194,10 @@ Json Erase::Answer::json() const {
                               {"line", passages.line}});
   if (certificate) json["certificate"] = store::json_of(*certificate);
   return json;
+}
+
+Json Erase::Answer::json_of_earlier(const std::string& id) {
+  return {{"id", id}, {"object", "document"}, {"deleted", true}};
 }
 
 History::Answer History::run(const fs::path& store, const OnProgress&) const {

@@ -53,6 +53,8 @@ struct Erase {
     std::optional<store::Certificate> certificate;
 
     config::Json json() const;
+    /// An entry of its "data" for a document of forgotten_earlier.
+    static config::Json json_of_earlier(const std::string& id);
   };
   /// Told what will be forgotten before it is, then of each document that is. `begins`: what a part
   /// of the work does, before it tells its progress.

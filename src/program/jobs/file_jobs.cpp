@@ -94,21 +94,6 @@ std::vector<FileDocument> documents_in(const std::string& id, const std::string&
   return {{id, path, {}, plain}};
 }
 
-std::string read_standard_input() {
-  const int64_t limit = physical_memory() / 4;
-  std::string text;
-  std::array<char, 1 << 16> buffer;
-  while (std::cin.read(buffer.data(), buffer.size()) || std::cin.gcount() > 0) {
-    text.append(buffer.data(), static_cast<size_t>(std::cin.gcount()));
-    if (static_cast<int64_t>(text.size()) > limit)
-      throw DataError("standard input",
-                      "has more than {} bytes, a quarter of the memory of this machine; put it "
-                      "into a file",
-                      limit);
-  }
-  return text;
-}
-
 std::vector<FileDocument> documents_of(const Files& files, const std::string& path) {
   if (path == "-") return {{"", "standard input", read_standard_input()}};
   if (!fs::is_directory(path)) return documents_in(fs::path(path).filename(), path, files.plain);
@@ -173,6 +158,21 @@ void admit(const FileDocument& document, const store::MemoWriter& writer,
 }
 
 }  // namespace
+
+std::string read_standard_input() {
+  const int64_t limit = physical_memory() / 4;
+  std::string text;
+  std::array<char, 1 << 16> buffer;
+  while (std::cin.read(buffer.data(), buffer.size()) || std::cin.gcount() > 0) {
+    text.append(buffer.data(), static_cast<size_t>(std::cin.gcount()));
+    if (static_cast<int64_t>(text.size()) > limit)
+      throw DataError("standard input",
+                      "has more than {} bytes, a quarter of the memory of this machine; put it "
+                      "into a file",
+                      limit);
+  }
+  return text;
+}
 
 void FileDocument::visit(const TextSource::Visitor& visit) const {
   if (text) return visit(name, *text);

@@ -17,6 +17,10 @@
 /// Jobs that memorize files. They are declared as the jobs on an open store are.
 namespace tessera::jobs {
 
+/// All that standard input holds. Throws DataError where that is more than a quarter of the memory
+/// of this machine.
+std::string read_standard_input();
+
 /// A text that is to become a document. Only that of standard input is in memory.
 struct FileDocument {
   std::string id, name;  ///< name: where it comes from

@@ -6,11 +6,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <iostream>
-#include <iterator>
 #include <span>
 
 #include "program/cli/program.h"
+#include "program/jobs/file_jobs.h"
 #include "program/model_cli/model_verbs.h"
 #include "program/model_cli/packaged_examples.h"
 #include "program/model_cli/text_writing.h"
@@ -34,8 +33,7 @@ struct GenerateArguments {
 /// DataError on a zero byte, which no text has.
 std::string prompt_from(const std::string& file) {
   const bool from_input = file == "-";
-  std::string text =
-      from_input ? std::string(std::istreambuf_iterator<char>(std::cin), {}) : read_file(file);
+  std::string text = from_input ? jobs::read_standard_input() : read_file(file);
   if (const size_t zero = text.find('\0'); zero != std::string::npos)
     throw DataError(from_input ? "standard input" : file,
                     "byte {} is zero: this is not a text file", zero);

@@ -105,9 +105,7 @@ bool MemoWriter::keep(const StoredDocument& known, std::string_view text,
   const DocumentDetails before = ledger_.details(known);
   DocumentDetails details{std::ssize(text), before.memorized, text_digest(text), metadata};
   details.metadata.insert(before.metadata.begin(), before.metadata.end());
-  const bool same = before.digest.empty() ? whole_text(ledger_, folder_.tokenizer(), known) == text
-                                          : before.digest == details.digest;
-  if (!same) return false;
+  if (known_details(ledger_, tokenizer(), known).digest != details.digest) return false;
   if (details != before) describe(known.id, details);
   return true;
 }

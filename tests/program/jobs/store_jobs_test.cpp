@@ -6,6 +6,7 @@
 #include <fstream>
 #include <optional>
 
+#include "program/jobs/audit_job.h"
 #include "program/jobs/erase_job.h"
 #include "program/jobs/file_jobs.h"
 #include "program/jobs/store_files.h"
@@ -254,6 +255,21 @@ TEST_F(StoreJobs, AnErasureThatIsStoppedBeforeItsCertificateIsInTheHistory) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "raven.json"));
   EXPECT_EQ(History{}.run(store(), kSilent).events.size(), 1u);
   EXPECT_EQ(MemoStore(store()).ledger().totals().documents, 1);
+}
+
+TEST_F(StoreJobs, AnErasureThatIsFinishedLaterIsInTheAnswer) {
+  { MemoWriter(store()).forget("raven"); }
+  const Erase erase{.ids = {"raven"}};
+  EXPECT_EQ(erase.run(store(), kSilent).json()["data"],
+            Json::array({{{"id", "raven"}, {"object", "document"}, {"deleted", true}}}));
+  EXPECT_FALSE(MemoStore(store()).ledger().erasure_pending());
+}
+
+/// As one that an earlier version stored.
+TEST_F(StoreJobs, AnAuditKnowsADocumentWhoseDigestTheStoreDoesNotKeep) {
+  MemoWriter(store()).describe("lamp", {});
+  write_file(folder_ / "text", "The lamp was lit\nbeside the door.\n");
+  EXPECT_EQ(run(Audit{.files = {(folder_ / "text").native()}}).texts.at(0).document, "lamp");
 }
 
 /// Its tokens begin with a space that the text does not have.
