@@ -6,16 +6,18 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "program/cli/memo_verbs.h"
 #include "program/cli/program.h"
+#include "program/jobs/erase_job.h"
 #include "program/jobs/file_jobs.h"
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/machine.h"
-#include "tessera/base/progress.h"
 #include "tessera/store/memo_writer.h"
 
 namespace tessera::cli {
@@ -123,34 +125,31 @@ void run_files(FilesCommand<Job> command) {
   const jobs::Admitted admitted = job.admitted(writer);
   warn_if_overfull(writer, admitted);
   const InterruptGuard interrupt;
-  Progress progress(stderr, std::string(Job::kDoing), admitted.bytes);
+  std::optional<JobBar> bar(Job::kDoing);
   int64_t done = 0;
-  const auto on_progress = [&](int64_t bytes, int64_t) {
-    InterruptGuard::stop_if_interrupted("");
-    progress.update(bytes);
-  };
   const jobs::Files::OnNews on_news{[&](const jobs::Memorize::Answer& answer) {
                                       ++done;
-                                      progress.wipe();
+                                      bar->wipe();
                                       print_outcome(answer, command.json);
                                     },
                                     [&](const jobs::Forget::Answer& answer) {
-                                      progress.wipe();
+                                      bar->wipe();
                                       print_forgotten(answer, command.json);
                                     }};
   jobs::Files::Answer answer;
   try {
-    answer = job.memorize(writer, admitted, on_news, on_progress);
+    answer = job.memorize(writer, admitted, on_news, std::ref(*bar));
+    bar.emplace(jobs::Erase::kDoing);
     if constexpr (requires { job.prune; })
-      job.forget_others(writer, admitted, on_news, on_progress, answer);
+      job.forget_others(writer, admitted, on_news, std::ref(*bar), answer);
   } catch (const Interrupted&) {
     settle(writer);
     throw Interrupted(fmt::format(
         "interrupted; {} of {} are memorized and kept; continue with the same command{}", done,
         counted(std::ssize(admitted.documents), "document"), job.replace ? "" : " and --replace"));
   }
+  bar.reset();
   settle(writer);
-  progress.update(admitted.bytes);
   if (job.replace) print_counts(answer);
   refuse(answer.refusals, admitted);
 }

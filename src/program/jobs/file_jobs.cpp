@@ -218,6 +218,7 @@ Files::Answer Files::memorize(store::MemoWriter& writer, const Admitted& admitte
       bytes_done += std::ssize(text);
     });
     on_news.memorized(answer.documents.back());
+    on_progress(bytes_done, admitted.bytes);
   }
   return answer;
 }

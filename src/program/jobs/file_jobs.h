@@ -88,8 +88,8 @@ struct Files {
   /// Looks at every document before the first one is stored. Throws UsageError where two would have
   /// the same id, and, unless keep_going, what is wrong with the first bad one.
   Admitted admitted(const store::MemoWriter& writer) const;
-  /// Memorizes them; progress is counted in bytes. Throws Interrupted where on_progress does; whole
-  /// documents are kept then.
+  /// Memorizes them; progress is counted in bytes, also after each document. Throws Interrupted
+  /// where on_progress does; whole documents are kept then.
   Answer memorize(store::MemoWriter& writer, const Admitted& admitted, const OnNews& on_news,
                   const OnProgress& on_progress) const;
 };
@@ -124,7 +124,8 @@ struct Update : Files {
     field("prune", prune, "forget the documents that are not among these files any more");
   }
 
-  /// Then, with prune, forgets; `answer` gets those.
+  /// Then, with prune, forgets; `answer` gets those. Progress is counted in tokens of each
+  /// document.
   void forget_others(store::MemoWriter& writer, const Admitted& admitted, const OnNews& on_news,
                      const OnProgress& on_progress, Answer& answer) const;
   Answer run(store::MemoWriter& writer, const OnProgress& on_progress) const;

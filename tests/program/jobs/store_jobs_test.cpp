@@ -98,6 +98,19 @@ TEST_F(StoreJobs, UpdateIsAJobOnAnOpenWriter) {
   EXPECT_EQ(writer.ledger().totals().documents, 1);
 }
 
+TEST_F(StoreJobs, AnUpdateOfWhatHasNotChangedTellsHowFarItIsAndCanBeStopped) {
+  write_file(folder_ / "texts/raven", "The raven sat\nabove the Door.\n");
+  write_file(folder_ / "texts/lamp", "The lamp was lit\nbeside the door.\n");
+  Update update;
+  update.files = {(folder_ / "texts").native()};
+  MemoWriter writer(store());
+  std::vector<std::pair<int64_t, int64_t>> told;
+  update.run(writer, [&](int64_t done, int64_t of) { told.emplace_back(done, of); });
+  EXPECT_THAT(told, ElementsAre(std::pair(34, 64), std::pair(64, 64)));
+  const OnProgress leave = [](int64_t, int64_t) { throw Interrupted("gone"); };
+  EXPECT_THROW(update.run(writer, leave), Interrupted);
+}
+
 TEST_F(StoreJobs, FindCountsAllPlacesAndShowsTheFirst) {
   const auto find = [&](Find find) { return run(find).json(); };
   const Json all = find({.text = "the door"});
