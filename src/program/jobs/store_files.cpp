@@ -16,6 +16,7 @@
 #include "tessera/memo/recall_predictor.h"
 #include "tessera/store/memo_store.h"
 #include "tessera/store/merge.h"
+#include "tessera/store/store_json.h"
 #include "tessera/store/text_search.h"
 
 namespace tessera::jobs {
@@ -184,11 +185,9 @@ Merge::Answer Merge::run(const std::filesystem::path& store, const OnProgress& o
 }
 
 Json Merge::Answer::json() const {
-  return {{"store", store.native()},
-          {"stores", stores},
-          {"documents", totals.documents},
-          {"tokens", totals.tokens},
-          {"pairs", totals.pairs}};
+  Json json = {{"store", store.native()}, {"stores", stores}};
+  json.update(store::json_of(totals));
+  return json;
 }
 
 Rebuild::Answer Rebuild::run(const std::filesystem::path& store,
@@ -207,10 +206,9 @@ Rebuild::Answer Rebuild::run(const std::filesystem::path& store,
 }
 
 Json Rebuild::Answer::json() const {
-  return {{"documents", totals.documents},
-          {"tokens", totals.tokens},
-          {"pairs", totals.pairs},
-          {"tokenizer", tokenizer}};
+  Json json = store::json_of(totals);
+  json["tokenizer"] = tokenizer;
+  return json;
 }
 
 namespace {

@@ -15,6 +15,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/store/digest.h"
+#include "tessera/store/store_json.h"
 #include "tessera/store/text_search.h"
 
 namespace tessera::store {
@@ -215,10 +216,7 @@ Json json_of(const Certificate& certificate) {
           {"digest_before", certificate.digest_before},
           {"digest_after", certificate.digest_after},
           {"digest_of_remaining_documents", certificate.digest_without},
-          {"remaining",
-           {{"documents", certificate.remaining.documents},
-            {"tokens", certificate.remaining.tokens},
-            {"pairs", certificate.remaining.pairs}}},
+          {"remaining", json_of(certificate.remaining)},
           {"looked_for",
            "each run of 16 bytes of the erased texts (UTF-8) and each run of 8 of their tokens (as "
            "numbers of 16 and of 32 bits) that begins at a multiple of this length and that no "
