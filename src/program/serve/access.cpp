@@ -20,12 +20,6 @@ namespace beast = boost::beast;
 
 constexpr uint64_t kMostKeyBytes = 1 << 20;
 
-std::string digest_of(std::string_view text) {
-  store::Sha256 digest;
-  digest.add(text);
-  return digest.hex();
-}
-
 /// "localhost" of "localhost:8080", "::1" of "[::1]:8080".
 std::string without_port(const std::string& host) {
   if (host.starts_with('[')) return host.substr(1, host.find(']') - 1);
@@ -48,7 +42,7 @@ bool is_address(const std::string& host) {
 }  // namespace
 
 Access::Access(const AccessOptions& options) : options_(options) {
-  for (const auto& key : options.keys) digests_.push_back(digest_of(key));
+  for (const auto& key : options.keys) digests_.push_back(store::text_digest(key));
 }
 
 bool Access::is_own_host(const std::string& host) const {
@@ -65,7 +59,7 @@ bool Access::is_own_origin(const Request& request) const {
 }
 
 bool Access::has_key(const Request& request) const {
-  const std::string given = digest_of(given_key(request));
+  const std::string given = store::text_digest(given_key(request));
   bool found = false;
   for (const auto& key : digests_)
     found |= ::CRYPTO_memcmp(key.data(), given.data(), given.size()) == 0;

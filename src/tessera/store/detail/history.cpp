@@ -14,12 +14,13 @@ namespace tessera::store {
 void note_in_history(const std::filesystem::path& folder, const Ledger& ledger,
                      std::span<const std::string> digests) {
   const std::filesystem::path path = folder / StoreFolder::kHistoryFile;
-  if (!is_there(path)) return;
+  const std::vector<ForgottenDocument> forgotten = ledger.forgotten();
+  if (forgotten.empty() || !is_there(path)) return;
   const std::string before = read_file(path), time = utc_time(std::time(nullptr));
   const std::vector<std::string> settled = ledger.settled_digests();
   const std::string digest_before = settled.empty() ? "" : digest_of_shards(settled);
   std::string history = before;
-  for (const ForgottenDocument& document : ledger.forgotten()) {
+  for (const ForgottenDocument& document : forgotten) {
     if (before.find(document.digest, document.history_bytes) != std::string::npos) continue;
     history += config::Json{{"time", time},
                             {"event", "forgotten"},
