@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tessera/base/error.h"
+#include "tessera/base/smallest.h"
 #include "tessera/memo/bound_window_predictor.h"
 #include "tessera/memo/detail/window_error_predictor.h"
 
@@ -23,17 +24,7 @@ int64_t RecallPredictor::smallest_dimension(double error_allowed, int64_t step) 
     const Spread predicted = error(std::max<int64_t>(2, steps * step));
     return predicted.mean + predicted.standard_error() <= error_allowed;
   };
-  const int64_t widest = kWidest / step;
-  int64_t low = 0, high = 1;
-  while (!reached(high)) {
-    if (high >= widest) return 0;
-    low = std::exchange(high, std::min(2 * high, widest));
-  }
-  while (high - low > 1) {
-    const int64_t middle = low + (high - low) / 2;
-    (reached(middle) ? high : low) = middle;
-  }
-  return high * step;
+  return smallest_up_to(1, std::max<int64_t>(1, kWidest / step), reached).value_or(0) * step;
 }
 
 SizePlan RecallPredictor::plan_for(double error_allowed) const {

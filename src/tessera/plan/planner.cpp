@@ -9,6 +9,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/random.h"
+#include "tessera/base/smallest.h"
 #include "tessera/base/statistics.h"
 #include "tessera/plan/detail/drawn_error.h"
 #include "tessera/plan/parallel.h"
@@ -27,29 +28,6 @@ constexpr uint64_t kSampleStream = 2;
 void check_error(double error, const char* function) {
   check_argument(error > 0 && error < 1,
                  "{}: an error of {} is asked for; it must lie between 0 and 1", function, error);
-}
-
-/// The smallest integer in (low, high] that `reached`, which is monotone, accepts; it must accept
-/// high.
-template <typename Reached>
-int64_t smallest(int64_t low, int64_t high, const Reached& reached) {
-  while (high - low > 1) {
-    const int64_t middle = low + (high - low) / 2;
-    (reached(middle) ? high : low) = middle;
-  }
-  return high;
-}
-
-/// The smallest integer in [first, most] that `reached`, which is monotone, accepts, found by steps
-/// that double; none if it does not accept `most`.
-template <typename Reached>
-std::optional<int64_t> smallest_up_to(int64_t first, int64_t most, const Reached& reached) {
-  int64_t low = first - 1, high = first;
-  while (!reached(high)) {
-    if (high == most) return {};
-    low = std::exchange(high, std::min(2 * high, most));
-  }
-  return smallest(low, high, reached);
 }
 
 }  // namespace

@@ -149,7 +149,8 @@ class Ledger {
   /// Whether text of forgotten documents may still lie in the file, because a forget() was not
   /// followed by a settle() that succeeded.
   bool erasure_pending() const;
-  /// The ids of these documents, as far as they are known, in the order of their forgetting.
+  /// The ids of these documents, as far as they are known: first those forgotten before the last
+  /// settle(), and of each time in the order in which they were stored.
   std::vector<std::string> unerased() const;
   /// Those of note_forgotten() since the last settle(), in the order of their forgetting.
   std::vector<ForgottenDocument> forgotten() const;
