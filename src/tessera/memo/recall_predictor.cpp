@@ -1,7 +1,6 @@
 #include "tessera/memo/recall_predictor.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "tessera/base/error.h"
 #include "tessera/base/smallest.h"

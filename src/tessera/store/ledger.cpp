@@ -189,11 +189,14 @@ std::vector<ForgottenDocument> Ledger::forgotten() const {
   std::vector<ForgottenDocument> documents;
   if (format_ < 3) return documents;
   Statement rows(*database_,
-                 "SELECT bytes, tokens, digest, memorized FROM changes JOIN details "
+                 "SELECT number, bytes, tokens, digest, memorized FROM changes JOIN details "
                  "USING (document) WHERE kind = 'forget' ORDER BY number");
-  while (rows.step())
+  for (int64_t last = 0; rows.step(); last = rows.integer(0)) {
+    if (rows.integer(0) <= last)  // damaged pages that refer to each other could go on for ever
+      throw DataError(database_->path(), "change {} follows change {}", rows.integer(0), last);
     documents.push_back(
-        {rows.integer(0), rows.integer(1), rows.text(2), static_cast<size_t>(rows.integer(3))});
+        {rows.integer(1), rows.integer(2), rows.text(3), static_cast<size_t>(rows.integer(4))});
+  }
   return documents;
 }
 

@@ -166,9 +166,9 @@ Database settled_copy(const std::filesystem::path& ledger, std::span<const std::
   Database copy("", Access::kWrite);
   copy.attach(ledger, "held");
   copy.execute(fmt::format(
-      "PRAGMA main.journal_mode = OFF; PRAGMA temp_store = FILE; PRAGMA cache_size = -{}; "
-      "PRAGMA page_size = {}",
-      kCopyKib, pragma(copy, "held.page_size")));
+      "PRAGMA page_size = {}; PRAGMA main.journal_mode = OFF; PRAGMA temp_store = FILE; "
+      "PRAGMA cache_size = -{}",
+      pragma(copy, "held.page_size"), kCopyKib));
   create_tables(copy);
   copy.execute(kCopy);
   copy.execute("DETACH held");
