@@ -25,9 +25,10 @@ std::vector<Audit::Audited> audited(const store::MemoStore& store, const store::
       one.name = name;
       if (const auto known = ids.find(store::text_digest(text)); known != ids.end())
         one.document = known->second;
-      one.audit = store::audit_text(store, reader, text, [&](int64_t done) {
-        on_progress(done, std::max(done, std::ssize(text)));
-      });
+      const int64_t asked_for = std::ssize(store.tokenizer().encode(text)) -
+                                memo::window_lengths(store.config().memory).front();
+      one.audit = store::audit_text(store, reader, text,
+                                    [&](int64_t done) { on_progress(done, asked_for); });
     });
   return texts;
 }

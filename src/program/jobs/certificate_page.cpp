@@ -62,7 +62,8 @@ std::string memory_table(const store::Certificate& certificate) {
                  (certificate.digest_after == certificate.digest_without
                       ? ": the same as after the erasure"
                       : ": <b>another</b> than after the erasure")) +
-         row("Remaining", fmt::format("{} documents, {} tokens", certificate.remaining.documents,
+         row("Remaining", fmt::format("{} document{}, {} tokens", certificate.remaining.documents,
+                                      certificate.remaining.documents == 1 ? "" : "s",
                                       certificate.remaining.tokens)) +
          "</table>\n";
 }

@@ -278,6 +278,16 @@ TEST_F(StoreJobs, AnErasureThatIsFinishedLaterIsInTheAnswer) {
   EXPECT_FALSE(MemoStore(store()).ledger().erasure_pending());
 }
 
+TEST_F(StoreJobs, AnAuditTellsItsProgressToTheEndOfEachText) {
+  write_file(folder_ / "text", "The lamp was lit\nbeside the door.\n");
+  std::vector<std::pair<int64_t, int64_t>> told;
+  const auto audit = run(Audit{.files = {(folder_ / "text").native()}},
+                         [&](int64_t done, int64_t of) { told.emplace_back(done, of); });
+  ASSERT_FALSE(told.empty());
+  const int64_t tokens = audit.texts.at(0).audit.tokens;
+  EXPECT_EQ(told.back(), std::pair(tokens, tokens));
+}
+
 /// As one that an earlier version stored.
 TEST_F(StoreJobs, AnAuditKnowsADocumentWhoseDigestTheStoreDoesNotKeep) {
   MemoWriter(store()).describe("lamp", {});
