@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <functional>
@@ -18,6 +18,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/machine.h"
+#include "tessera/base/number.h"
 #include "tessera/store/memo_writer.h"
 
 namespace tessera::cli {
@@ -50,12 +51,13 @@ void take_launched_shard(jobs::Files& files) {
 void take_shard(const std::string& text, jobs::Files& files) {
   if (text.empty()) return;
   if (text == kAutomaticShard) return take_launched_shard(files);
-  const char* last = text.data() + text.size();
-  const auto [slash, no_number] = std::from_chars(text.data(), last, files.shard);
-  const bool divided = no_number == std::errc() && slash != last && *slash == '/';
-  const auto [end, no_count] = std::from_chars(divided ? slash + 1 : last, last, files.shards);
-  if (no_count != std::errc() || end != last || files.shards == 0 || files.shard > files.shards)
+  const size_t slash = std::min(text.find('/'), text.size());
+  const auto shard = number_from<size_t>(text.substr(0, slash));
+  const auto shards = number_from<size_t>(text.substr(std::min(slash + 1, text.size())));
+  if (!shard || !shards || *shards == 0 || *shard > *shards)
     throw UsageError("--shard is '{}', expected I/N, for example 1/4, or auto", text);
+  files.shard = *shard;
+  files.shards = *shards;
 }
 
 /// The store of a process that takes its shard from its launcher: {rank} in its name is the

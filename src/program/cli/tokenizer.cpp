@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <array>
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "program/cli/program.h"
@@ -12,6 +11,7 @@
 #include "program/jobs/tokenizer_jobs.h"
 #include "tessera/base/config.h"
 #include "tessera/base/file.h"
+#include "tessera/base/number.h"
 #include "tessera/base/progress.h"
 #include "tessera/data/bpe_trainer.h"
 #include "tessera/data/text_source.h"
@@ -110,11 +110,10 @@ std::vector<int64_t> parse_ids(const std::string& text, const std::string& sourc
   const std::string separators = " \t\r\n,[]";
   for (size_t at = text.find_first_not_of(separators); at != std::string::npos;) {
     const size_t end = std::min(text.find_first_of(separators, at), text.size());
-    int64_t id = 0;
-    const auto [stop, failure] = std::from_chars(text.data() + at, text.data() + end, id);
-    if (failure != std::errc() || stop != text.data() + end)
-      throw DataError(source, "byte {}: '{}' is not a token id", at, text.substr(at, end - at));
-    ids.push_back(id);
+    const std::string word = text.substr(at, end - at);
+    const auto id = number_from<int64_t>(word);
+    if (!id) throw DataError(source, "byte {}: '{}' is not a token id", at, word);
+    ids.push_back(*id);
     at = text.find_first_not_of(separators, end);
   }
   return ids;

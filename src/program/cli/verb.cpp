@@ -5,12 +5,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <set>
 #include <sstream>
 
+#include "tessera/base/number.h"
 #include "tessera/base/suggestion.h"
 
 namespace tessera::cli {
@@ -100,13 +100,11 @@ std::string message_of(const CLI::ParseError& error) {
 /// Whether all of `text` is a number that fits its type.
 template <typename Number>
 bool read_number(const std::string& text, Number& value) {
-  Number number{};
-  const char* last = text.data() + text.size();
-  const auto [end, failure] = std::from_chars(text.data(), last, number);
-  if (failure != std::errc() || end != last) return false;
+  const auto number = number_from<Number>(text);
+  if (!number) return false;
   if constexpr (std::is_floating_point_v<Number>)
-    if (!std::isfinite(number)) return false;
-  value = number;
+    if (!std::isfinite(*number)) return false;
+  value = *number;
   return true;
 }
 

@@ -1,11 +1,11 @@
 #include "program/jobs/store_jobs.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "program/jobs/metadata.h"
 #include "tessera/base/error.h"
+#include "tessera/base/number.h"
 #include "tessera/store/question.h"
 #include "tessera/store/recall.h"
 #include "tessera/store/store_json.h"
@@ -177,21 +177,17 @@ struct Lines {
 
 /// "12", "12-20" or "12-"; "" is all.
 Lines parse_lines(const std::string& text) {
-  Lines lines;
-  if (text.empty()) return lines;
-  const char* const end = text.data() + text.size();
-  const auto refuse = [&] {
-    return UsageError("range is '{}', expected lines such as 12, 12-20 or 12-", text);
-  };
-  const auto [dash, failure] = std::from_chars(text.data(), end, lines.first);
-  if (failure != std::errc() || (dash != end && *dash != '-')) throw refuse();
-  if (dash == end) lines.last = lines.first;
-  if (dash != end && dash + 1 != end) {
-    const auto [stop, no_number] = std::from_chars(dash + 1, end, lines.last);
-    if (no_number != std::errc() || stop != end) throw refuse();
-  }
-  if (lines.first < 1 || lines.last < lines.first) throw refuse();
-  return lines;
+  if (text.empty()) return {};
+  const size_t dash = std::min(text.find('-'), text.size());
+  const auto first = number_from<int64_t>(text.substr(0, dash));
+  auto last = first;
+  if (dash + 1 == text.size())
+    last = INT64_MAX;
+  else if (dash < text.size())
+    last = number_from<int64_t>(text.substr(dash + 1));
+  if (!first || !last || *first < 1 || *last < *first)
+    throw UsageError("range is '{}', expected lines such as 12, 12-20 or 12-", text);
+  return {*first, *last};
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <span>
 
 #include "program/cli/program.h"
@@ -16,6 +15,7 @@
 #include "program/model_jobs/model_jobs.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
+#include "tessera/base/number.h"
 #include "tessera/model/language_model.h"
 
 namespace tessera::cli {
@@ -43,16 +43,12 @@ std::string prompt_from(const std::string& file) {
 
 /// "ID=BIAS".
 std::pair<int64_t, double> parse_bias(const std::string& text) {
-  const auto whole = [](std::string_view part, auto& value) {
-    const auto [end, failure] = std::from_chars(part.data(), part.data() + part.size(), value);
-    return failure == std::errc() && end == part.data() + part.size();
-  };
-  const size_t equals = text.find('=');
-  std::pair<int64_t, double> bias;
-  if (equals == std::string::npos || !whole(std::string_view(text).substr(0, equals), bias.first) ||
-      !whole(std::string_view(text).substr(equals + 1), bias.second))
+  const size_t equals = std::min(text.find('='), text.size());
+  const auto token = number_from<int64_t>(text.substr(0, equals));
+  const auto bias = number_from<double>(text.substr(std::min(equals + 1, text.size())));
+  if (!token || !bias)
     throw UsageError("--logit-bias is '{}', expected ID=BIAS, such as 198=-2.5 or 198=-inf", text);
-  return bias;
+  return {*token, *bias};
 }
 
 /// Whatever is wrong with the options alone, before a model is loaded or a word is printed.

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -10,6 +9,7 @@
 #include "program/serve/api_error.h"
 #include "program/serve/fields.h"
 #include "tessera/base/error.h"
+#include "tessera/base/number.h"
 
 namespace tessera::serve {
 namespace {
@@ -59,11 +59,10 @@ std::map<int64_t, double> bias_of(const Fields& fields) {
   };
   if (!found.is_object()) refuse();
   for (const auto& [key, value] : found.items()) {
-    int64_t token = -1;
-    const auto [end, failure] = std::from_chars(key.data(), key.data() + key.size(), token);
-    if (failure != std::errc() || end != key.data() + key.size() || token < 0) refuse();
+    const auto token = number_from<int64_t>(key);
+    if (!token || *token < 0) refuse();
     if (!value.is_number() || !(std::abs(value.get<double>()) <= 100)) refuse();
-    bias[token] = value.get<double>();
+    bias[*token] = value.get<double>();
   }
   return bias;
 }

@@ -2,12 +2,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include <charconv>
 #include <utility>
 
 #include "program/serve/api_error.h"
 #include "program/web/web_files.h"
 #include "tessera/base/config.h"
+#include "tessera/base/number.h"
 
 namespace tessera::serve {
 
@@ -89,13 +89,12 @@ int64_t unix_seconds(std::chrono::system_clock::time_point time) {
 
 int64_t query_number(const Request& request, const std::string& name, int64_t least, int64_t most) {
   const std::string text = request.parameter(name, "0");
-  int64_t number = -1;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (failure != std::errc() || end != text.data() + text.size() || number < least || number > most)
+  const auto number = number_from<int64_t>(text);
+  if (!number || *number < least || *number > most)
     throw ApiError(400, "?{}= is '{}', expected a whole number from {} to {}", name, text, least,
                    most)
         .about(name);
-  return number;
+  return *number;
 }
 
 ServedStore::Unwanted Service::unwanted(const Request& request) const {

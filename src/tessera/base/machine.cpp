@@ -2,12 +2,11 @@
 
 #include <unistd.h>
 
-#include <charconv>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 
 #include "tessera/base/error.h"
+#include "tessera/base/number.h"
 
 namespace tessera {
 
@@ -39,9 +38,8 @@ std::optional<int64_t> number_from_environment(const std::vector<const char*>& n
   for (const char* name : names) {
     const char* text = std::getenv(name);
     if (text == nullptr || *text == '\0') continue;
-    int64_t value = 0;
-    const auto [end, error] = std::from_chars(text, text + std::strlen(text), value);
-    if (error != std::errc() || *end != '\0' || value < least || value > most)
+    const auto value = number_from<int64_t>(text);
+    if (!value || *value < least || *value > most)
       throw UsageError("{} is '{}', expected a number from {} to {}", name, text, least, most);
     return value;
   }

@@ -1,7 +1,6 @@
 #include "tessera/plan/counts_file.h"
 
 #include <cerrno>
-#include <charconv>
 #include <fstream>
 #include <optional>
 #include <span>
@@ -9,6 +8,7 @@
 #include <unordered_map>
 
 #include "tessera/base/error.h"
+#include "tessera/base/number.h"
 
 namespace tessera::theory {
 namespace {
@@ -52,9 +52,8 @@ Count read_line(const std::string& path, int64_t number, std::string_view line) 
   const size_t end = line.find_last_not_of(kBlanks) + 1;
   const size_t blank = line.substr(0, end).find_last_of(kBlanks);
   const size_t start = blank == std::string_view::npos ? 0 : blank + 1;
-  int64_t count = 0;
-  const auto [rest, error] = std::from_chars(line.data() + start, line.data() + end, count);
-  if (error != std::errc() || rest != line.data() + end || count < 0 || count > kMostCount)
+  const auto count = number_from<int64_t>(line.substr(start, end - start));
+  if (!count || *count < 0 || *count > kMostCount)
     throw DataError(path,
                     "line {} reads \"{}\"; expected a count (a whole number from 0 to 2^53), or a "
                     "name, a tab and a count",
@@ -62,7 +61,7 @@ Count read_line(const std::string& path, int64_t number, std::string_view line) 
   const std::string_view before = line.substr(0, start);
   const size_t name = before.find_last_not_of(kBlanks);
   return {before.substr(0, name == std::string_view::npos ? 0 : name + 1),
-          static_cast<double>(count)};
+          static_cast<double>(*count)};
 }
 
 }  // namespace

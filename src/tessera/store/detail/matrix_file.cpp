@@ -2,11 +2,11 @@
 
 #include <fmt/ranges.h>
 
-#include <charconv>
 #include <utility>
 
 #include "tessera/base/checksum.h"
 #include "tessera/base/error.h"
+#include "tessera/base/number.h"
 #include "tessera/store/digest.h"
 
 namespace tessera::store {
@@ -51,12 +51,11 @@ const std::string& metadata(const safetensors::File& file, const std::string& na
 template <typename Number>
 Number number(const safetensors::File& file, const std::string& name, Number least = 0) {
   const std::string& text = metadata(file, name);
-  Number value = 0;
-  const auto [stop, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc() || stop != text.data() + text.size() || !(value >= least))
+  const auto value = number_from<Number>(text);
+  if (!value || !(*value >= least))
     throw DataError(file.path(), "its metadata '{}' is '{}', expected a number from {} on; {}",
                     name, text, least, kRemedy);
-  return value;
+  return *value;
 }
 
 MatrixState state_of(const safetensors::File& file, const std::string& owner) {
