@@ -167,7 +167,7 @@ TEST_F(StoreJobs, ShowGivesLinesOfADocument) {
   const Json json = run(Show{"raven", "2"}).json();
   EXPECT_EQ(json["first_line"], 2);
   EXPECT_EQ(json["id"], "raven");
-  for (const char* range : {"0", "2-1", "x", "1-x", "1-2-3", "9", "-1"})
+  for (const char* range : {"0", "2-1", "x", "1-x", "1-2-3", "1-2-", "9", "-1"})
     EXPECT_THAT(message_of<UsageError>([&] { text(range); }), HasSubstr("range is")) << range;
   EXPECT_EQ(message_of<UsageError>([&] { text("3-"); }), "range is '3-', but 'raven' has 2 lines");
   EXPECT_THAT(message_of<store::UnknownDocument>([&] {
