@@ -12,7 +12,6 @@
 #include "tessera/base/config.h"
 #include "tessera/base/file.h"
 #include "tessera/base/number.h"
-#include "tessera/base/progress.h"
 #include "tessera/data/bpe_trainer.h"
 #include "tessera/data/text_source.h"
 #include "tessera/data/tokenizer.h"
@@ -42,8 +41,8 @@ Tokenizer train_bpe(const std::vector<std::string>& texts, int64_t vocabulary) {
   BpeTrainer trainer({.vocabulary_size = vocabulary});
   for (const auto& text : texts)
     for_each_document(text, [&](std::string_view document) { trainer.add_text(document); });
-  Progress progress(stderr, "Learning tokens", vocabulary);
-  return trainer.train([&](int64_t tokens) { progress.update(tokens); });
+  JobBar bar("Learning tokens");
+  return trainer.train([&](int64_t tokens) { bar(tokens, vocabulary); });
 }
 
 Tokenizer train(const TrainOptions& options, const std::vector<std::string>& texts) {
