@@ -36,7 +36,7 @@ class LedgerTest : public ::testing::Test {
 
   static constexpr const char* kConfig = "configuration";
   const std::vector<std::string> digests_ = {"digest"};
-  const test::TemporaryFolder folder_{test::folder_in_memory()};
+  const test::TemporaryFolder folder_;
   const std::filesystem::path path_ = folder_ / "ledger.sqlite";
 };
 
