@@ -90,6 +90,32 @@ TEST(Config, NamesUnknownKeysAndTheNearestKnownOne) {
       "file: unknown key 'zzzzzzzzz'; there are heads, seed, small, name, colour, sizes, inner");
 }
 
+TEST(Config, NamesUnknownTablesAndTheNearestTableOrKeyOfOne) {
+  Inner inner;
+  Json model;
+  const auto refusal_of = [&](std::string_view text, const std::string& where) {
+    return message_of<UsageError>([&] {
+      read_tables(parse(text), {{"model", &model}, {"inner", fields_of(inner)}}, where);
+    });
+  };
+  EXPECT_EQ(refusal_of(R"({"modl":{}})", "file"),
+            "file: unknown table 'modl'; did you mean 'model'?");
+  EXPECT_EQ(refusal_of(R"({"tide":true})", "file"),
+            "file: unknown table 'tide'; did you mean 'inner.tied'?");
+  EXPECT_EQ(refusal_of(R"({"zzzzzzzzz":{}})", ""),
+            "configuration: unknown table 'zzzzzzzzz'; there are model, inner");
+}
+
+TEST(Config, SaysInWhichFileAMistakeIs) {
+  const auto refusal_in = [](const std::string& where) {
+    return message_of<UsageError>(
+        [&] { saying_where(where, [] { throw UsageError("heads is 0"); }); });
+  };
+  EXPECT_EQ(refusal_in("run.toml"), "run.toml: heads is 0");
+  EXPECT_EQ(refusal_in(""), "heads is 0");
+  EXPECT_EQ(saying_where("run.toml", [] { return 3; }), 3);
+}
+
 TEST(Config, RefusesTheWrongTypeAndSaysWhatIsExpected) {
   EXPECT_EQ(refusal(R"({"heads":"four"})"), R"(file.heads is "four", expected a whole number)");
   EXPECT_EQ(refusal(R"({"heads":1.5})"), "file.heads is 1.5, expected a whole number");

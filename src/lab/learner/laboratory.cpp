@@ -45,7 +45,7 @@ using config::Json;
 /// A learner with this configuration. What is wrong with a value of it is said with its file.
 template <typename L, typename Config>
 std::unique_ptr<Learner> learner_of(const Config& config, const std::string& where) {
-  return saying_where(where, [&] { return std::make_unique<L>(config); });
+  return config::saying_where(where, [&] { return std::make_unique<L>(config); });
 }
 
 /// How a task is learnt that is not a SequenceTask.

@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "tessera/base/config.h"
-#include "tessera/base/error.h"
 
 namespace tessera::task {
 
@@ -15,18 +14,6 @@ config::Json without_task_name(config::Json configuration);
 /// The same with this name, which comes first.
 config::Json with_task_name(std::string_view name, const config::Json& configuration);
 
-/// Calls `work`. What a UsageError of it says then begins with `where`: the configuration's file;
-/// "": it stays as it is.
-template <typename Work>
-auto saying_where(const std::string& where, const Work& work) {
-  try {
-    return work();
-  } catch (const UsageError& error) {
-    if (where.empty()) throw;
-    throw UsageError("{}: {}", where, error.what());
-  }
-}
-
 /// These tables of a configuration as one text, for Learner::digest().
 std::string digest_of(const config::Json& configuration, std::initializer_list<const char*> tables);
 
@@ -34,7 +21,8 @@ std::string digest_of(const config::Json& configuration, std::initializer_list<c
 template <config::Configuration Config>
 Config config_without_name(const config::Json& configuration, const std::string& where) {
   Config config;
-  saying_where(where, [&] { config::from_json(without_task_name(configuration), config, ""); });
+  config::saying_where(where,
+                       [&] { config::from_json(without_task_name(configuration), config, ""); });
   return config;
 }
 

@@ -189,9 +189,21 @@ struct Table {
   std::variant<std::vector<Field>, Json*> content;
 };
 
+/// Calls `work`. What a UsageError of it says then begins with `where`: the configuration's file;
+/// "": it stays as it is.
+template <typename Work>
+auto saying_where(const std::string& where, const Work& work) {
+  try {
+    return work();
+  } catch (const UsageError& error) {
+    if (where.empty()) throw;
+    throw UsageError("{}: {}", where, error.what());
+  }
+}
+
 /// Reads a configuration file's tables. where: prefix of the paths in messages; "" for none. Throws
 /// UsageError on a key that is not a table, with the table or the table's key that was probably
-/// meant, and as from_json() does.
+/// meant or else the tables there are, and as from_json() does.
 void read_tables(const Json& json, const std::vector<Table>& tables, const std::string& where);
 
 /// A value as a message shows it: in its first characters, and in plain ASCII where it is foreign.

@@ -1,5 +1,6 @@
 // Configurations as TOML and JSON texts, and the tables of a file.
 
+#include <fmt/ranges.h>
 #include <toml++/toml.h>
 
 #include <algorithm>
@@ -123,7 +124,8 @@ std::vector<std::string> split_keys(const std::string& path, const std::string& 
   return keys;
 }
 
-/// The nearest name of a table or of a field in one, which stands there with its table.
+/// The nearest name of a table or of a field in one, which stands there with its table; the tables
+/// there are where none is near.
 std::string suggestion_for(const std::string& key, const std::vector<Table>& tables) {
   std::vector<std::string> names, paths;
   for (const Table& table : tables) {
@@ -138,7 +140,9 @@ std::string suggestion_for(const std::string& key, const std::vector<Table>& tab
   const std::string meant = suggestion(key, names);
   for (size_t i = 0; i < names.size(); ++i)
     if (meant == suggestion(names[i], {names[i]})) return suggestion(paths[i], {paths[i]});
-  return "";
+  std::vector<std::string_view> known;
+  for (const Table& table : tables) known.push_back(table.name);
+  return fmt::format("; there are {}", fmt::join(known, ", "));
 }
 
 }  // namespace

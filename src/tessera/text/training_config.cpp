@@ -46,16 +46,14 @@ LanguageModelTrainingConfig LanguageModelTrainingConfig::from_json(const Json& j
                        {"train", config::fields_of(config.train)},
                        {"sample", config::fields_of(config.sample)}},
                       where);
-  try {
+  config::saying_where(where, [&] {
     config.from = take_source_model(config.model);
     if (!config.from.empty())
       use_tokenizer_of(config.from, json.value("data", Json::object()), config.data);
     check_model(config.model);
     config.data.check();
     config.train.check();
-  } catch (const UsageError& error) {
-    throw UsageError("{}{}{}", where, where.empty() ? "" : ": ", error.what());
-  }
+  });
   return config;
 }
 

@@ -189,6 +189,7 @@ TEST_F(Usage, ConfigurationIsCheckedBeforeAnyWork) {
   expect_all_refused(
       {{with("train.stpes=3"), "unknown key 'stpes'; did you mean 'steps'?"},
        {with("trian.steps=3"), "unknown table 'trian'; did you mean 'train'?"},
+       {with("foo.steps=3"), "unknown table 'foo'; there are model, data, train, sample"},
        {with("stepz=3"), "unknown table 'stepz'; did you mean 'train.steps'?"},
        {with("data.tokeniser=\"byte\""), "did you mean 'tokenizer'?"},
        {with("data.tokenizer=\"byt\""), "did you mean 'byte'?"},

@@ -55,7 +55,7 @@ RegBenchTrainingConfig RegBenchTrainingConfig::from_json(const Json& json,
                        {"model", &config.model},
                        {"train", config::fields_of(config.train)}},
                       where);
-  saying_where(where, [&] { config.check(); });
+  config::saying_where(where, [&] { config.check(); });
   return config;
 }
 

@@ -45,7 +45,7 @@ void check_training_task(const TaskTrainingConfig& config, int64_t step, const T
   const Json table = config.training_task_at(step);
   const std::string grown =
       step == 0 ? "" : fmt::format("after {} updates [task] is {}", step, table.dump());
-  if (saying_where(grown, [&] { return make_task(table)->shape(); }) != shape)
+  if (config::saying_where(grown, [&] { return make_task(table)->shape(); }) != shape)
     throw UsageError(
         "training_task is {}: with these keys inputs or outputs have other widths than those of "
         "[task]",
@@ -99,7 +99,7 @@ TaskTrainingConfig TaskTrainingConfig::from_json(const Json& json, const std::st
                        {"data", config::fields_of(config.data)},
                        {"train", config::fields_of(config.train)}},
                       where);
-  saying_where(where, [&] {
+  config::saying_where(where, [&] {
     config.from = take_source_model(config.model);
     config.check();
   });
