@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <csignal>
 
 #include "tessera/base/error.h"
@@ -112,6 +113,16 @@ TEST_F(TrainerTest, AFinishedRunHasNothingLeftAndMayBeProlonged) {
   const at::Tensor prolonged = train("run", Start::kResume);
   EXPECT_EQ(logged_steps("run").size(), 14u);
   EXPECT_TRUE(train("whole", Start::kNew).equal(prolonged));
+}
+
+TEST_F(TrainerTest, AFinishedRunWhoseLastLossIsNoNumberIsNotEvaluatedAgain) {
+  config.evaluate_every = 0;
+  run_with_losses({NAN}, "run", Start::kNew);
+  const auto lines = timeless_lines(folder / "run/metrics.jsonl");
+  Recorder recorder;
+  run_with_losses({}, "run", Start::kResume, &recorder);
+  EXPECT_EQ(recorder.events, "<12");
+  EXPECT_EQ(timeless_lines(folder / "run/metrics.jsonl"), lines);
 }
 
 TEST_F(TrainerTest, PatienceIsCountedAcrossAnInterrupt) {

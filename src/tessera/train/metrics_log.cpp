@@ -216,6 +216,11 @@ std::vector<Json> MetricsLog::read(const std::filesystem::path& path) {
   return lines;
 }
 
+double loss_of(const std::map<std::string, double>& metrics) {
+  const auto loss = metrics.find("loss");
+  return loss == metrics.end() ? NAN : loss->second;
+}
+
 std::map<int64_t, std::map<std::string, double>> logged_evaluations(
     const std::filesystem::path& run) {
   std::map<int64_t, std::map<std::string, double>> evaluations;

@@ -57,6 +57,9 @@ class MetricsLog {
   std::vector<File> files_;  // the log itself first
 };
 
+/// The one of an evaluation's metrics that ranks the weights; NaN: not measured.
+double loss_of(const std::map<std::string, double>& metrics);
+
 /// What the evaluations of a run found, by the number of updates before them: metrics and their
 /// values. This and the next read the log in the run's folder; a number that is not finite is NaN.
 std::map<int64_t, std::map<std::string, double>> logged_evaluations(

@@ -124,12 +124,19 @@ void Trainer::follow_step() {
 
 void Trainer::finish_last_step() {
   const bool last = has_ended();
-  if (!state_.evaluation_is_missing && !(last && !state_.validation_loss)) return;
+  if (!state_.evaluation_is_missing && !(last && !is_evaluated())) return;
   evaluate();
   if (!state_.evaluation_is_missing)
     save_checkpoint();
   else if (!last)
     throw stopped();
+}
+
+bool Trainer::is_evaluated() const {
+  if (state_.validation_loss) return true;
+  const auto logged = logged_evaluations(folder_);
+  const auto found = logged.find(state_.step);
+  return found != logged.end() && !std::isfinite(loss_of(found->second));
 }
 
 bool Trainer::has_ended() const {
@@ -253,11 +260,11 @@ bool Trainer::evaluate() {
   if (observer_) observer_->on_evaluation(state_.step, metrics);
 
   ++state_.evaluations_since_best;
-  const auto loss = metrics.find("loss");
-  if (loss == metrics.end() || !std::isfinite(loss->second)) return false;
-  state_.validation_loss = loss->second;
-  if (state_.best_validation_loss && *state_.best_validation_loss <= loss->second) return false;
-  state_.best_validation_loss = loss->second;
+  const double loss = loss_of(metrics);
+  if (!std::isfinite(loss)) return false;
+  state_.validation_loss = loss;
+  if (state_.best_validation_loss && *state_.best_validation_loss <= loss) return false;
+  state_.best_validation_loss = loss;
   state_.evaluations_since_best = 0;
   return true;
 }

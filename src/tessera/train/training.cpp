@@ -95,12 +95,6 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-/// NaN: not measured.
-double loss_of(const Metrics& metrics) {
-  const auto loss = metrics.find("loss");
-  return loss == metrics.end() ? NAN : loss->second;
-}
-
 /// Times, speed and the best evaluation.
 void read_log(Trained& trained) {
   std::vector<double> speeds;
