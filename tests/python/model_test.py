@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import threading
@@ -20,6 +21,17 @@ MODEL = Path(os.environ["TESSERA_SOURCE_FOLDER"]) / "tests/checkpoint/model_with
 @pytest.fixture(scope="module")
 def model():
     return tessera.load(MODEL)
+
+
+@pytest.fixture(scope="module")
+def characters(tmp_path_factory):
+    """The same model with a tokenizer that knows only some characters, no Q among them."""
+    folder = tmp_path_factory.mktemp("characters")
+    (folder / "text.txt").write_text("And the king said unto them.")
+    model = shutil.copytree(MODEL, folder / "model", ignore=shutil.ignore_patterns("tokenizer.json"))
+    command = [os.environ["TESSERA_PROGRAM"], "tokenizer", "train", folder / "text.txt", "--kind", "character"]
+    subprocess.run([*command, "--out", model / "tokenizer.json"], check=True)
+    return tessera.load(model)
 
 
 def program(*arguments):
@@ -97,6 +109,32 @@ def test_refuses_as_the_program_does(model, tmp_path):
         model.inspect("")
     with pytest.raises(ValueError, match="texts is \"And\", expected a list"):
         model.score("And")
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda model: model.generate("Quay"),
+        lambda model: model.stream("Quay"),
+        lambda model: model.score(["And", "Quay"]),
+        lambda model: model.loglikelihood("And", "Quay"),
+        lambda model: model.inspect("Quay"),
+        lambda model: model.inspect("And", token="Q"),
+        lambda model: model.inspection_page("Quay"),
+        lambda model: model.encode("Quay"),
+        lambda model: model.session("Quay"),
+        lambda model: model.session("And").read("Quay"),
+    ],
+)
+def test_a_text_that_cannot_be_encoded_is_a_wrong_argument(characters, read):
+    with pytest.raises(tessera.UsageError, match=r"U\+0051 is not among the tokenizer's"):
+        read(characters)
+
+
+def test_a_file_that_cannot_be_encoded_is_bad_data(characters, tmp_path):
+    (tmp_path / "text.txt").write_text("And the Quay")
+    with pytest.raises(tessera.DataError, match=r"U\+0051 is not among the tokenizer's"):
+        characters.eval(tmp_path / "text.txt")
 
 
 def test_ctrl_c_ends_a_text(model):

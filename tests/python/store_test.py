@@ -101,6 +101,8 @@ def test_refuses_as_the_program_does(store, tmp_path):
         store.memorize("lamp.txt", SHIP)
     with pytest.raises(ValueError, match="lamp.tx'.*did you mean 'lamp.txt'"):
         store.forget("lamp.tx")
+    with pytest.raises(tessera.DataError, match="empty.txt: is empty"):
+        store.memorize("empty.txt", "")
     with pytest.raises(tessera.DataError, match="is not a memo store"):
         tessera.Store.open(tmp_path)
     with pytest.raises(TypeError, match="missing a required argument: 'prompt'"):

@@ -4,6 +4,7 @@
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
 
+#include <concepts>
 #include <memory>
 
 #include "program/jobs/tokenizer_jobs.h"
@@ -17,14 +18,27 @@ namespace {
 
 using config::Json;
 
+/// Calls `work` on texts that Python gave. Throws UsageError where it throws DataError: a text that
+/// was given and cannot be encoded is a wrong argument, in a file it is bad data.
+template <typename Work>
+auto on_given_text(const Work& work) {
+  try {
+    return work();
+  } catch (const DataError& error) {
+    throw UsageError("{}", error.what());
+  }
+}
+
 template <typename Job>
 Json work(OpenModel& model, const Json& request, const jobs::OnProgress& on_progress) {
   const Turn turn(model.turns);
   const Job job = read_job<Job>(request);
-  if constexpr (requires { job.run(model.folder.tokenizer); })
-    return job.run(model.folder.tokenizer).json();
-  else
+  if constexpr (std::same_as<Job, jobs::Evaluate>)  // of files
     return job.run(model.folder, on_progress).json();
+  else if constexpr (requires { job.run(model.folder.tokenizer); })
+    return on_given_text([&] { return job.run(model.folder.tokenizer).json(); });
+  else
+    return on_given_text([&] { return job.run(model.folder, on_progress).json(); });
 }
 
 template <typename... Jobs>
@@ -58,8 +72,10 @@ PYBIND11_MODULE(_networks, module) {
         return object_of(news->text);
       });
   py::class_<OpenSession>(module, "OpenSession")
-      .def("read", [](OpenSession& session,
-                      const std::string& text) { without_gil([&] { session.read(text); }); })
+      .def("read",
+           [](OpenSession& session, const std::string& text) {
+             without_gil([&] { on_given_text([&] { session.read(text); }); });
+           })
       .def("tokens", &OpenSession::tokens)
       .def(
           "fork", [](const OpenSession& session) { return OpenSession(session); },
@@ -97,7 +113,8 @@ PYBIND11_MODULE(_networks, module) {
           "stream",
           [](OpenModel& model, const py::dict& request) {
             const auto job = read_job<tessera::jobs::Generate>(json_of(request));
-            return std::make_unique<WrittenText>(model, job.prompt, job.options);
+            return on_given_text(
+                [&] { return std::make_unique<WrittenText>(model, job.prompt, job.options); });
           },
           py::keep_alive<0, 1>());
 }
