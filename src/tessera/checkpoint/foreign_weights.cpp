@@ -1,3 +1,5 @@
+// Weights of other programs, which model_directory.h declares after model directories.
+
 #include "tessera/checkpoint/model_directory.h"
 
 #include <ATen/ATen.h>
