@@ -16,18 +16,6 @@ constexpr std::string_view kTownPlaces[] = {"school", "kitchen", "bedroom",
                                             "park",   "cinema",  "office"};
 constexpr int kRounds = 5;
 
-/// One of the names, but none of the others.
-std::string_view pick_but(Narrator& narrator, Names names, Names others) {
-  for (;;) {
-    const std::string_view name = narrator.pick(names);
-    if (std::find(others.begin(), others.end(), name) == others.end()) return name;
-  }
-}
-
-std::string_view pick_but(Narrator& narrator, Names names, std::string_view other) {
-  return pick_but(narrator, names, {&other, 1});
-}
-
 /// "Then", "After that", …
 std::string_view afterwards(Narrator& narrator) {
   static constexpr std::string_view kWords[] = {"Afterwards", "Then", "After that",
@@ -42,8 +30,7 @@ struct Whereabouts {
 
 /// Where is one of those that were told of?
 void ask_where(Narrator& narrator, const std::map<std::string_view, Whereabouts>& known) {
-  const auto& [name, where] =
-      *std::next(known.begin(), static_cast<int64_t>(narrator.random().below(known.size())));
+  const auto& [name, where] = narrator.pick(known);
   narrator.ask(fmt::format("Where is {}?", name), std::string(where.place), where.lines);
 }
 
@@ -59,7 +46,7 @@ void simulate_negation(Narrator& narrator) {
   const auto tell = [&] {
     const std::string_view name = narrator.pick(kPeople);
     std::string_view& place = places[name];
-    const std::string_view other = pick_but(narrator, kRooms, place);
+    const std::string_view other = narrator.pick_but(kRooms, place);
     const auto say = [&](std::string_view said, std::string_view of, bool is_there) {
       claims[name] = {of, is_there, narrator.tell(fmt::format("{} {} the {}.", name, said, of))};
     };
@@ -73,11 +60,9 @@ void simulate_negation(Narrator& narrator) {
   for (int round = 0; round < kRounds; ++round) {
     tell();
     tell();
-    const auto& [name, claim] =
-        *std::next(claims.begin(), static_cast<int64_t>(narrator.random().below(claims.size())));
+    const auto& [name, claim] = narrator.pick(claims);
     const bool ask_claim = !claim.is_there || narrator.chance(0.5);
-    const std::string_view asked =
-        ask_claim ? claim.place : pick_but(narrator, kRooms, claim.place);
+    const std::string_view asked = ask_claim ? claim.place : narrator.pick_but(kRooms, claim.place);
     narrator.ask(fmt::format("Is {} in the {}?", name, asked),
                  ask_claim && claim.is_there ? "yes" : "no", {claim.line});
   }
@@ -94,12 +79,12 @@ void simulate_indefinite(Narrator& narrator) {
     // Places that were told last are left out, so that two claims never have to be combined.
     const std::vector<std::string_view> before =
         claims.contains(name) ? claims[name].places : std::vector<std::string_view>{};
-    std::vector<std::string_view> places = {pick_but(narrator, kTownPlaces, before)};
+    std::vector<std::string_view> places = {narrator.pick_but(kTownPlaces, before)};
     std::string text;
     if (narrator.chance(1.0 / 3)) {
       while (places.size() < 2 || places[0] == places[1]) {
         places.resize(1);
-        places.push_back(pick_but(narrator, kTownPlaces, before));
+        places.push_back(narrator.pick_but(kTownPlaces, before));
       }
       text = fmt::format("{} is either in the {} or the {}.", name, places[0], places[1]);
     } else {
@@ -112,11 +97,10 @@ void simulate_indefinite(Narrator& narrator) {
   for (int round = 0; round < kRounds; ++round) {
     tell();
     tell();
-    const auto& [name, claim] =
-        *std::next(claims.begin(), static_cast<int64_t>(narrator.random().below(claims.size())));
+    const auto& [name, claim] = narrator.pick(claims);
     const bool ask_claim = narrator.chance(0.5);
     const std::string_view asked =
-        ask_claim ? narrator.pick(claim.places) : pick_but(narrator, kTownPlaces, claim.places);
+        ask_claim ? narrator.pick(claim.places) : narrator.pick_but(kTownPlaces, claim.places);
     narrator.ask(fmt::format("Is {} in the {}?", name, asked),
                  !ask_claim ? "no" : (claim.places.size() == 1 ? "yes" : "maybe"), {claim.line});
   }
@@ -126,8 +110,7 @@ void simulate_coreference(Narrator& narrator) {
   std::map<std::string_view, Whereabouts> known;
   for (int round = 0; round < kRounds; ++round) {
     const std::string_view name = narrator.pick(kPeople);
-    const std::string_view first = narrator.pick(kRooms),
-                           second = pick_but(narrator, kRooms, first);
+    const std::string_view first = narrator.pick(kRooms), second = narrator.pick_but(kRooms, first);
     const bool female = name == "Mary" || name == "Sandra";
     const int64_t line =
         narrator.tell(fmt::format("{} {} the {}.", name, narrator.moved_to(), first));
@@ -141,7 +124,7 @@ void simulate_coreference(Narrator& narrator) {
 void simulate_conjunction(Narrator& narrator) {
   std::map<std::string_view, Whereabouts> known;
   const auto tell = [&] {
-    const std::string_view one = narrator.pick(kPeople), other = pick_but(narrator, kPeople, one),
+    const std::string_view one = narrator.pick(kPeople), other = narrator.pick_but(kPeople, one),
                            place = narrator.pick(kRooms);
     const int64_t line =
         narrator.tell(fmt::format("{} and {} {} the {}.", one, other, narrator.moved_to(), place));
@@ -157,9 +140,8 @@ void simulate_conjunction(Narrator& narrator) {
 void simulate_compound_coreference(Narrator& narrator) {
   std::map<std::string_view, Whereabouts> known;
   for (int round = 0; round < kRounds; ++round) {
-    const std::string_view one = narrator.pick(kPeople), other = pick_but(narrator, kPeople, one);
-    const std::string_view first = narrator.pick(kRooms),
-                           second = pick_but(narrator, kRooms, first);
+    const std::string_view one = narrator.pick(kPeople), other = narrator.pick_but(kPeople, one);
+    const std::string_view first = narrator.pick(kRooms), second = narrator.pick_but(kRooms, first);
     const int64_t line =
         narrator.tell(fmt::format("{} and {} {} the {}.", one, other, narrator.moved_to(), first));
     narrator.tell(

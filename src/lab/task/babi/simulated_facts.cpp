@@ -44,18 +44,22 @@ constexpr Step kSteps[] = {{0, 1, "n", "north", "south"},
                            {1, 0, "e", "east", "west"},
                            {-1, 0, "w", "west", "east"}};
 
+/// Tells that `one` lies a step from `other`, or the same the other way round.
+int64_t tell_neighbours(Narrator& narrator, std::string_view one, const Step& step,
+                        std::string_view other) {
+  const bool turned = narrator.chance(0.5);
+  return narrator.tell(fmt::format("The {} is {} of the {}.", turned ? other : one,
+                                   turned ? step.opposite : step.direction, turned ? one : other));
+}
+
 void simulate_two_arguments(Narrator& narrator) {
   // Three rooms in a row, each told to lie on one side of the next or the other way round.
   const auto rooms = draw_names(narrator, kRooms, 3);
   const Step& step = narrator.pick(kSteps);
   std::array<int64_t, 2> lines{};
   const size_t told_first = narrator.random().below(2);
-  for (size_t pair : {told_first, 1 - told_first}) {
-    const bool turned = narrator.chance(0.5);
-    lines[pair] = narrator.tell(fmt::format(
-        "The {} is {} of the {}.", turned ? rooms[pair + 1] : rooms[pair],
-        turned ? step.opposite : step.direction, turned ? rooms[pair] : rooms[pair + 1]));
-  }
+  for (size_t pair : {told_first, 1 - told_first})
+    lines[pair] = tell_neighbours(narrator, rooms[pair], step, rooms[pair + 1]);
   const size_t pair = narrator.random().below(2);
   const bool turned = narrator.chance(0.5);  // rooms[pair] is to the `direction` of rooms[pair + 1]
   const std::string_view asked = turned ? rooms[pair + 1] : rooms[pair],
@@ -264,11 +268,8 @@ void simulate_path_finding(Narrator& narrator) {
   std::vector<int64_t> lines(grid.doors.size());
   for (int64_t i : draw_permutation(narrator.random(), std::ssize(grid.doors))) {
     const auto& door = grid.doors[static_cast<size_t>(i)];
-    const Step& step = kSteps[door.step];
-    const bool turned = narrator.chance(0.5);
-    lines[static_cast<size_t>(i)] = narrator.tell(
-        fmt::format("The {} is {} of the {}.", names[turned ? door.from : door.to],
-                    turned ? step.opposite : step.direction, names[turned ? door.to : door.from]));
+    lines[static_cast<size_t>(i)] =
+        tell_neighbours(narrator, names[door.to], kSteps[door.step], names[door.from]);
   }
   narrator.ask(
       fmt::format("How do you go from the {} to the {}?", names[0], names[2]),

@@ -136,9 +136,7 @@ std::vector<Household::Deed> Household::possible_gifts() const {
 void Household::move() {
   const auto p = static_cast<size_t>(narrator_.random().below(people_.size()));
   Person& person = people_[p];
-  std::string_view room = person.room;
-  while (room == person.room) room = narrator_.pick(rooms_);
-  person.room = room;
+  const std::string_view room = person.room = narrator_.pick_but(rooms_, person.room);
   person.told = Place{
       room, narrator_.tell(fmt::format("{} {} the {}.", person.name, narrator_.moved_to(), room))};
   for (Object& object : objects_)
@@ -204,27 +202,28 @@ void tell_and_ask(Narrator& narrator, Household& household, Ask&& ask) {
   }
 }
 
-/// Those of whom the condition holds.
-template <typename Items, typename Condition>
-auto filtered(const Items& items, Condition&& condition) {
-  std::vector<const typename Items::value_type*> result;
-  for (const auto& item : items)
-    if (condition(item)) result.push_back(&item);
-  return result;
+/// The same, where the question is about one of the people of whom `known` holds.
+template <typename Known, typename Ask>
+void tell_and_ask_of_one(Narrator& narrator, Household& household, Known&& known, Ask&& ask) {
+  tell_and_ask(narrator, household, [&] {
+    std::vector<const Household::Person*> people;
+    for (const auto& person : household.people())
+      if (known(person)) people.push_back(&person);
+    if (!people.empty()) ask(*narrator.pick(people));
+  });
 }
 
-std::vector<const Household::Person*> people_told_of(const Household& household) {
-  return filtered(household.people(), [](const auto& person) { return person.told.has_value(); });
+bool is_told_of(const Household::Person& person) {
+  return person.told.has_value();
 }
 
-std::vector<const Household::Person*> people_with_events(const Household& household) {
-  return filtered(household.people(), [](const auto& person) { return !person.events.empty(); });
+bool had_an_object(const Household::Person& person) {
+  return !person.events.empty();
 }
 
 void simulate_single_fact(Narrator& narrator) {
   Household household(narrator, kPeople, kRooms, {}, {.move = 1});
-  tell_and_ask(narrator, household, [&] {
-    const auto& person = *narrator.pick(people_told_of(household));
+  tell_and_ask_of_one(narrator, household, is_told_of, [&](const auto& person) {
     narrator.ask(fmt::format("Where is {}?", person.name), std::string(person.told->room),
                  {person.told->line});
   });
@@ -285,15 +284,11 @@ void simulate_three_arguments(Narrator& narrator) {
 
 void simulate_yes_no(Narrator& narrator) {
   Household household(narrator, kPeople, kRooms, kObjects, {.move = 6, .get = 2.5, .drop = 2});
-  tell_and_ask(narrator, household, [&] {
-    const auto known = people_told_of(household);
-    if (known.empty()) return;
-    const auto& person = *narrator.pick(known);
-    std::string_view room = person.told->room;
-    if (narrator.chance(0.5))
-      while (room == person.told->room) room = narrator.pick(kRooms);
-    narrator.ask(fmt::format("Is {} in the {}?", person.name, room),
-                 room == person.told->room ? "yes" : "no", {person.told->line});
+  tell_and_ask_of_one(narrator, household, is_told_of, [&](const auto& person) {
+    const auto& [there, line] = *person.told;
+    const std::string_view room = narrator.chance(0.5) ? narrator.pick_but(kRooms, there) : there;
+    narrator.ask(fmt::format("Is {} in the {}?", person.name, room), room == there ? "yes" : "no",
+                 {line});
   });
 }
 
@@ -301,10 +296,7 @@ void simulate_counting(Narrator& narrator) {
   static constexpr std::string_view kNumbers[] = {"none", "one", "two", "three"};
   Household household(narrator, kPeople, kRooms, kObjects,
                       {.move = 5, .get = 2.5, .drop = 1.5, .give = 4});
-  tell_and_ask(narrator, household, [&] {
-    const auto known = people_with_events(household);
-    if (known.empty()) return;
-    const auto& person = *narrator.pick(known);
+  tell_and_ask_of_one(narrator, household, had_an_object, [&](const auto& person) {
     narrator.ask(fmt::format("How many objects is {} carrying?", person.name),
                  std::string(kNumbers[person.carries.size()]), person.events);
   });
@@ -312,10 +304,7 @@ void simulate_counting(Narrator& narrator) {
 
 void simulate_lists(Narrator& narrator) {
   Household household(narrator, kPeople, kRooms, kObjects, {.move = 5, .get = 2.5, .drop = 1.5});
-  tell_and_ask(narrator, household, [&] {
-    const auto known = people_with_events(household);
-    if (known.empty()) return;
-    const auto& person = *narrator.pick(known);
+  tell_and_ask_of_one(narrator, household, had_an_object, [&](const auto& person) {
     narrator.ask(
         fmt::format("What is {} carrying?", person.name),
         person.carries.empty() ? "nothing" : fmt::format("{}", fmt::join(person.carries, ",")),

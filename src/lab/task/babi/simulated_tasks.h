@@ -23,6 +23,11 @@ class Narrator : public Draws {
  public:
   using Draws::Draws;
 
+  /// One of the names, but none of the others.
+  std::string_view pick_but(Names names, Names others);
+  std::string_view pick_but(Names names, std::string_view other) {
+    return pick_but(names, {&other, 1});
+  }
   /// Appends a statement; returns the number of its line, from 1.
   int64_t tell(std::string statement);
   void ask(std::string question, std::string answer, std::vector<int64_t> support);

@@ -19,6 +19,13 @@ void (*simulation_of(int64_t task))(Narrator&) {
 
 }  // namespace
 
+std::string_view Narrator::pick_but(Names names, Names others) {
+  for (;;) {
+    const std::string_view name = pick(names);
+    if (std::find(others.begin(), others.end(), name) == others.end()) return name;
+  }
+}
+
 int64_t Narrator::tell(std::string statement) {
   story_.push_back({.text = std::move(statement), .answer = {}, .support = {}});
   return std::ssize(story_);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <vector>
@@ -35,7 +36,8 @@ class Draws {
   /// One of several, each as likely.
   template <typename Items>
   const auto& pick(const Items& items) {
-    return items[static_cast<size_t>(random_.below(std::size(items)))];
+    const auto place = static_cast<std::ptrdiff_t>(random_.below(std::size(items)));
+    return *std::next(std::begin(items), place);
   }
   bool chance(double probability) { return random_.uniform() < probability; }
 
