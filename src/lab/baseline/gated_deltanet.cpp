@@ -42,16 +42,10 @@ Retained delta_chunk(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
 Retained gated_delta_rule(const at::Tensor& queries, const at::Tensor& keys,
                           const at::Tensor& values, const at::Tensor& log_decays,
                           const at::Tensor& rates, const at::Tensor& state, int64_t chunk) {
-  check_sequence(queries, "gated_delta_rule: queries");
-  const int64_t B = queries.size(0), T = queries.size(1), H = queries.size(2), D = queries.size(3);
-  check_sequence(values, "gated_delta_rule: values");
-  const int64_t E = values.size(3);
-  check_like(keys, {B, T, H, D}, queries, "gated_delta_rule: keys");
-  check_like(values, {B, T, H, E}, queries, "gated_delta_rule: values");
+  check_chunks(queries, keys, values, state, chunk, "gated_delta_rule");
+  const int64_t B = queries.size(0), T = queries.size(1), H = queries.size(2);
   check_like(log_decays, {B, T, H}, queries, "gated_delta_rule: log_decays");
   check_like(rates, {B, T, H}, queries, "gated_delta_rule: rates");
-  if (state.defined()) check_like(state, {B, H, D, E}, queries, "gated_delta_rule: state");
-  TESSERA_CHECK(chunk >= 1, "gated_delta_rule: chunk is ", chunk, ", expected 1 or more");
   return read_in_chunks(queries, values, state, chunk,
                         [&](const StepsOfChunk& steps, const at::Tensor& before) {
                           return delta_chunk(steps(queries), steps(keys), steps(values),

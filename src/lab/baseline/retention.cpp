@@ -25,6 +25,18 @@ Retained read_chunk(const at::Tensor& q, const at::Tensor& k, const at::Tensor& 
 
 }  // namespace
 
+void check_chunks(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values,
+                  const at::Tensor& state, int64_t chunk, const std::string& op) {
+  check_sequence(queries, op + ": queries");
+  const int64_t B = queries.size(0), T = queries.size(1), H = queries.size(2), D = queries.size(3);
+  check_sequence(values, op + ": values");
+  const int64_t E = values.size(3);
+  check_like(keys, {B, T, H, D}, queries, op + ": keys");
+  check_like(values, {B, T, H, E}, queries, op + ": values");
+  if (state.defined()) check_like(state, {B, H, D, E}, queries, op + ": state");
+  TESSERA_CHECK(chunk >= 1, op, ": chunk is ", chunk, ", expected 1 or more");
+}
+
 Retained read_in_chunks(
     const at::Tensor& queries, const at::Tensor& values, const at::Tensor& state, int64_t chunk,
     const std::function<Retained(const StepsOfChunk& steps, const at::Tensor& state)>& read) {
@@ -45,17 +57,11 @@ Retained read_in_chunks(
 
 Retained retention(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values,
                    const at::Tensor& decays, const at::Tensor& state, int64_t chunk) {
-  check_sequence(queries, "retention: queries");
-  const int64_t B = queries.size(0), T = queries.size(1), H = queries.size(2), D = queries.size(3);
-  check_sequence(values, "retention: values");
-  const int64_t E = values.size(3);
-  check_like(keys, {B, T, H, D}, queries, "retention: keys");
-  check_like(values, {B, T, H, E}, queries, "retention: values");
+  check_chunks(queries, keys, values, state, chunk, "retention");
+  const int64_t H = queries.size(2);
   check_like(decays, {H}, queries, "retention: decays");
-  if (state.defined()) check_like(state, {B, H, D, E}, queries, "retention: state");
   TESSERA_CHECK(!decays.requires_grad(),
                 "retention: decays are constants, but require a gradient; detach() them");
-  TESSERA_CHECK(chunk >= 1, "retention: chunk is ", chunk, ", expected 1 or more");
   const at::Tensor log_decays = decays.log().view({H, 1, 1});
   return read_in_chunks(
       queries, values, state, chunk, [&](const StepsOfChunk& steps, const at::Tensor& before) {

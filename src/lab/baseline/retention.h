@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <functional>
+#include <string>
 
 namespace tessera::ops {
 
@@ -11,6 +12,11 @@ struct Retained {
   at::Tensor reads;  ///< [B, T, H, E]
   at::Tensor state;  ///< [B, H, D, E]
 };
+
+/// Throws UsageError unless these go together: queries, keys [B, T, H, D], values [B, T, H, E],
+/// state [B, H, D, E] or undefined, all of one dtype, and chunk >= 1. op: for messages.
+void check_chunks(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values,
+                  const at::Tensor& state, int64_t chunk, const std::string& op);
 
 /// The steps of one chunk: [B, T, H, ..] -> [B, H, t, ..].
 using StepsOfChunk = std::function<at::Tensor(const at::Tensor& x)>;

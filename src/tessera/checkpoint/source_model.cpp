@@ -38,6 +38,11 @@ std::string take_source_model(Json& model) {
   return folder;
 }
 
+Json with_source_model(Json model, const std::string& folder) {
+  if (!folder.empty()) model["from"] = folder;
+  return model;
+}
+
 void copy_weights(const std::filesystem::path& folder, SequenceModel& model) {
   if (const auto weights = weights_of_model(folder); weights != ops::WeightType::kFloat32)
     throw DataError(folder.native(),

@@ -15,6 +15,9 @@ namespace tessera {
 /// than that model, of which dropout and precision alone may differ, and as model_table does.
 std::string take_source_model(config::Json& model);
 
+/// A [model] table from which take_source_model took this folder, with it again.
+config::Json with_source_model(config::Json model, const std::string& folder);
+
 /// Gives a model of the same sizes the weights of the one in `folder`. Throws as
 /// load_sequence_model does, and DataError where they are kept in fewer bits, which cannot take
 /// small steps.

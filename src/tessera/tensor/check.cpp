@@ -32,20 +32,20 @@ void check_shape(const at::Tensor& tensor, std::initializer_list<int64_t> sizes,
                 ", expected ", describe(sizes));
 }
 
-void check_sequence(const at::Tensor& x, const char* what) {
+void check_sequence(const at::Tensor& x, std::string_view what) {
   check_shape(x, {-1, -1, -1, -1}, what);
   TESSERA_CHECK(x.is_floating_point(), what, " has dtype ", x.scalar_type(),
                 ", expected a floating-point tensor [B, T, H, D]");
 }
 
-void check_vectors(const at::Tensor& x, const char* what) {
+void check_vectors(const at::Tensor& x, std::string_view what) {
   check_shape(x, {-1, -1, -1}, what);
   TESSERA_CHECK(x.is_floating_point(), what, " has dtype ", x.scalar_type(),
                 ", expected a floating-point tensor");
 }
 
 void check_like(const at::Tensor& tensor, std::initializer_list<int64_t> sizes,
-                const at::Tensor& reference, const char* what) {
+                const at::Tensor& reference, std::string_view what) {
   check_shape(tensor, sizes, what);
   TESSERA_CHECK(
       tensor.scalar_type() == reference.scalar_type() && tensor.device() == reference.device(),

@@ -204,8 +204,7 @@ void TextLearner::save(const std::filesystem::path& folder) {
 
 Json TextLearner::configuration() const {
   Json resolved = config_.to_json();
-  resolved["model"] = model_table(*model_);
-  if (!config_.from.empty()) resolved["model"]["from"] = config_.from;
+  resolved["model"] = with_source_model(model_table(*model_), config_.from);
   return resolved;
 }
 

@@ -58,9 +58,7 @@ LanguageModelTrainingConfig LanguageModelTrainingConfig::from_json(const Json& j
 }
 
 Json LanguageModelTrainingConfig::to_json() const {
-  Json table = model;
-  if (!from.empty()) table["from"] = from;
-  return {{"model", table},
+  return {{"model", with_source_model(model, from)},
           {"data", config::to_json(data)},
           {"train", config::to_json(train)},
           {"sample", config::to_json(sample)}};

@@ -3,21 +3,13 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <limits>
 #include <map>
 
+#include "lab/learner/sequence/task_batch.h"
 #include "tessera/base/error.h"
 #include "tessera/tensor/check.h"
 
 namespace tessera::task {
-
-namespace {
-
-double share(double part, int64_t whole) {
-  return whole > 0 ? part / static_cast<double>(whole) : std::numeric_limits<double>::quiet_NaN();
-}
-
-}  // namespace
 
 RegBenchBatch make_regbench_batch(const RegBench& task, const RegBenchSet& set,
                                   std::span<const int64_t> automata) {

@@ -1,6 +1,6 @@
 #include "lab/learner/sequence/task_batch.h"
 
-#include <ATen/Functions.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <limits>
@@ -46,10 +46,6 @@ at::Tensor wrong_symbols(const Answers& answers, const TaskBatch& batch) {
   if (batch.kind == TargetKind::kBits)
     return outputs.gt(0).ne(targets.gt(0)).logical_or(outputs.isnan());
   return outputs.argmax(-1).ne(targets).logical_or(outputs.isnan().any(-1)).unsqueeze(-1);
-}
-
-double ratio(double part, int64_t whole) {
-  return whole == 0 ? std::numeric_limits<double>::quiet_NaN() : part / static_cast<double>(whole);
 }
 
 }  // namespace
@@ -109,6 +105,10 @@ TaskScore score_answers(const at::Tensor& outputs, const TaskBatch& batch) {
   return score;
 }
 
+double share(double part, int64_t whole) {
+  return whole == 0 ? std::numeric_limits<double>::quiet_NaN() : part / static_cast<double>(whole);
+}
+
 TaskScore& TaskScore::operator+=(const TaskScore& other) {
   sequences += other.sequences;
   perfect_sequences += other.perfect_sequences;
@@ -120,19 +120,19 @@ TaskScore& TaskScore::operator+=(const TaskScore& other) {
 }
 
 double TaskScore::wrong_per_sequence() const {
-  return ratio(static_cast<double>(wrong_symbols), sequences);
+  return share(static_cast<double>(wrong_symbols), sequences);
 }
 double TaskScore::accuracy() const {
-  return ratio(static_cast<double>(symbols - wrong_symbols), symbols);
+  return share(static_cast<double>(symbols - wrong_symbols), symbols);
 }
 double TaskScore::padded_accuracy() const {
-  return ratio(static_cast<double>(symbols + padding - wrong_symbols), symbols + padding);
+  return share(static_cast<double>(symbols + padding - wrong_symbols), symbols + padding);
 }
 double TaskScore::perfect_share() const {
-  return ratio(static_cast<double>(perfect_sequences), sequences);
+  return share(static_cast<double>(perfect_sequences), sequences);
 }
 double TaskScore::mean_absolute_error() const {
-  return ratio(absolute_error, symbols);
+  return share(absolute_error, symbols);
 }
 
 }  // namespace tessera::task

@@ -151,8 +151,7 @@ void TaskLearner::save(const std::filesystem::path& folder) {
 Json TaskLearner::configuration() const {
   Json resolved = config_.to_json();
   resolved["task"] = config_.complete_task();
-  resolved["model"] = model_table(*model_);
-  if (!config_.from.empty()) resolved["model"]["from"] = config_.from;
+  resolved["model"] = with_source_model(model_table(*model_), config_.from);
   return resolved;
 }
 

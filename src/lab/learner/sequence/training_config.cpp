@@ -125,11 +125,9 @@ void TaskTrainingConfig::check() const {
 }
 
 Json TaskTrainingConfig::to_json() const {
-  Json table = model;
-  if (!from.empty()) table["from"] = from;
   return {{"task", task},
           {"training_task", training_task},
-          {"model", table},
+          {"model", with_source_model(model, from)},
           {"data", config::to_json(data)},
           {"train", config::to_json(train)}};
 }

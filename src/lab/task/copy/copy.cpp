@@ -15,7 +15,7 @@ Copy::Copy(const CopyConfig& config) : config_(config) {
 }
 
 TaskShape Copy::shape() const {
-  return {.input_width = width(), .output_width = config_.bits, .targets = TargetKind::kBits};
+  return bit_shape(config_.bits);
 }
 
 BitRows Copy::rows(uint64_t seed, int64_t index, int64_t size_of) const {
@@ -26,12 +26,11 @@ BitRows Copy::rows(uint64_t seed, int64_t index, int64_t size_of) const {
 
 TaskSample Copy::sample(uint64_t seed, int64_t index, int64_t size_of) const {
   const BitRows rows = this->rows(seed, index, size_of);
-  const auto bits = static_cast<size_t>(config_.bits);
   TaskSample sample;
-  sample.add_row(width())[bits] = 1;
-  for (const BitRow& row : rows) add_bit_row(sample, row, width());
-  sample.add_row(width())[bits + 1] = 1;
-  answer_with_bits(sample, rows, width());
+  add_mark(sample, config_.bits, 0);
+  for (const BitRow& row : rows) add_bit_row(sample, row);
+  add_mark(sample, config_.bits, 1);
+  answer_with_bits(sample, rows);
   return sample;
 }
 

@@ -38,8 +38,6 @@ class Copy : public SequenceTask {
   BitRows rows(uint64_t seed, int64_t index, int64_t size_of) const;
 
  private:
-  int64_t width() const { return config_.bits + 2; }
-
   CopyConfig config_;
 };
 

@@ -28,7 +28,7 @@ PrioritySort::PrioritySort(const PrioritySortConfig& config) : config_(config) {
 }
 
 TaskShape PrioritySort::shape() const {
-  return {.input_width = width(), .output_width = config_.bits, .targets = TargetKind::kBits};
+  return bit_shape(config_.bits);
 }
 
 PrioritySort::Vectors PrioritySort::draw(uint64_t seed, int64_t index) const {
@@ -43,12 +43,11 @@ TaskSample PrioritySort::sample(uint64_t seed, int64_t index, int64_t) const {
   const Vectors vectors = draw(seed, index);
   TaskSample sample;
   for (size_t i = 0; i < vectors.rows.size(); ++i)
-    add_bit_row(sample, vectors.rows[i], width())[static_cast<size_t>(config_.bits)] =
-        vectors.priorities[i];
+    add_bit_row(sample, vectors.rows[i])[static_cast<size_t>(config_.bits)] = vectors.priorities[i];
   BitRows sorted;
   for (int64_t place : highest_priorities(vectors.priorities, config_.answers))
     sorted.push_back(vectors.rows[static_cast<size_t>(place)]);
-  answer_with_bits(sample, sorted, width());
+  answer_with_bits(sample, sorted);
   return sample;
 }
 

@@ -40,7 +40,6 @@ class PrioritySort : public SequenceTask {
     std::vector<float> priorities;
   };
   Vectors draw(uint64_t seed, int64_t index) const;
-  int64_t width() const { return config_.bits + 2; }
 
   PrioritySortConfig config_;
 };

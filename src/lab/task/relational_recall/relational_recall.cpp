@@ -36,7 +36,7 @@ RelationalRecall::RelationalRecall(const RelationalRecallConfig& config) : confi
 }
 
 TaskShape RelationalRecall::shape() const {
-  return {.input_width = width(), .output_width = config_.bits, .targets = TargetKind::kBits};
+  return bit_shape(config_.bits);
 }
 
 RelationalRecall::Items RelationalRecall::draw(uint64_t seed, int64_t index,
@@ -56,16 +56,15 @@ RelationalRecall::Items RelationalRecall::draw(uint64_t seed, int64_t index,
 
 TaskSample RelationalRecall::sample(uint64_t seed, int64_t index, int64_t size_of) const {
   const auto [items, query] = draw(seed, index, size_of);
-  const auto bits = static_cast<size_t>(config_.bits);
   TaskSample sample;
   for (const BitRows& item : items) {
-    sample.add_row(width())[bits] = 1;
-    for (const BitRow& row : item) add_bit_row(sample, row, width());
+    add_mark(sample, config_.bits, 0);
+    for (const BitRow& row : item) add_bit_row(sample, row);
   }
-  sample.add_row(width())[bits + 1] = 1;
-  for (const BitRow& row : items[query]) add_bit_row(sample, row, width());
-  sample.add_row(width())[bits + 1] = 1;
-  answer_with_bits(sample, items[recalled_item(items, query)], width());
+  add_mark(sample, config_.bits, 1);
+  for (const BitRow& row : items[query]) add_bit_row(sample, row);
+  add_mark(sample, config_.bits, 1);
+  answer_with_bits(sample, items[recalled_item(items, query)]);
   return sample;
 }
 

@@ -55,7 +55,6 @@ class RelationalRecall : public SequenceTask {
     size_t query;
   };
   Items draw(uint64_t seed, int64_t index, int64_t size_of) const;
-  int64_t width() const { return config_.bits + 2; }
 
   RelationalRecallConfig config_;
 };

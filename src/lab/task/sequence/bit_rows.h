@@ -23,10 +23,17 @@ std::vector<std::string> bit_texts(const BitRows& rows);
 /// shapes.
 int64_t hamming_distance(const BitRows& a, const BitRows& b);
 
-/// Appends a vector that begins with these bits and is 0 elsewhere.
-std::span<float> add_bit_row(TaskSample& sample, const BitRow& row, int64_t width);
+/// Of a task whose input vectors have `bits` channels and two more, for marks, and whose answers
+/// are rows of bits.
+TaskShape bit_shape(int64_t bits);
+
+/// Appends such a vector: the bits, and 0 in the two channels behind them.
+std::span<float> add_bit_row(TaskSample& sample, const BitRow& row);
+
+/// Appends such a vector of zeros with a 1 in channel `bits` + mark; mark: 0 or 1.
+void add_mark(TaskSample& sample, int64_t bits, int64_t mark);
 
 /// Appends one vector of zeros per row; these steps answer with the rows.
-void answer_with_bits(TaskSample& sample, const BitRows& rows, int64_t width);
+void answer_with_bits(TaskSample& sample, const BitRows& rows);
 
 }  // namespace tessera::task
