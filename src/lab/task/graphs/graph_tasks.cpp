@@ -18,17 +18,26 @@ std::vector<int64_t> nodes_of(std::span<const Edge> edges) {
   return nodes;
 }
 
+std::vector<int64_t> ends_of(const NamedGraph& named) {
+  return {named.source, named.destination};
+}
+
 /// From source to destination without looking further than the source's edges: the direct one, else
 /// by way of the nearest neighbour.
 std::vector<int64_t> path_by_first_edges(const NamedGraph& named) {
   const Edge* lightest = nullptr;
   for (const Edge& edge : named.graph.edges) {
     if (edge.u != named.source && edge.v != named.source) continue;
-    if (edge.u == named.destination || edge.v == named.destination)
-      return {named.source, named.destination};
+    if (edge.u == named.destination || edge.v == named.destination) return ends_of(named);
     if (lightest == nullptr || edge.weight < lightest->weight) lightest = &edge;
   }
   return {named.source, lightest->u == named.source ? lightest->v : lightest->u, named.destination};
+}
+
+/// The nodes of as many of the lightest edges as a tree has.
+std::vector<int64_t> lightest_edges(const NamedGraph& named) {
+  const std::vector<Edge> edges = edges_by_weight(named.graph);
+  return nodes_of(std::span(edges).first(static_cast<size_t>(named.graph.nodes - 1)));
 }
 
 /// Steps at which two answers agree, both followed by the end.
@@ -76,24 +85,43 @@ NamedGraph GraphTask::graph(uint64_t seed, int64_t index, int64_t size_of) const
   return named;
 }
 
-TaskSample GraphTask::encode_edges(const NamedGraph& named) const {
+TaskSample GraphTask::sample(uint64_t seed, int64_t index, int64_t size_of) const {
+  const NamedGraph named = graph(seed, index, size_of);
+  const auto feature = [&](int64_t node) { return named.features[static_cast<size_t>(node)]; };
+  const int64_t width = shape().input_width;
   TaskSample sample;
   for (const Edge& edge : named.graph.edges) {
-    const auto row = sample.add_row(shape().input_width);
-    row[static_cast<size_t>(named.features[static_cast<size_t>(edge.u)])] = 1;
-    row[static_cast<size_t>(config_.features + named.features[static_cast<size_t>(edge.v)])] = 1;
+    const auto row = sample.add_row(width);
+    row[static_cast<size_t>(feature(edge.u))] = 1;
+    row[static_cast<size_t>(config_.features + feature(edge.v))] = 1;
     row.back() = static_cast<float>(edge.weight) / static_cast<float>(config_.max_weight);
   }
+  for (const int64_t node : asked_about(named))
+    sample.add_row(width)[static_cast<size_t>(feature(node))] = 1;
+  sample.add_row(width);
+  std::vector<int64_t> classes;
+  for (const int64_t node : solution(named)) classes.push_back(feature(node));
+  classes.push_back(config_.features);
+  sample.answer_with_classes(classes, width);
   return sample;
 }
 
-void GraphTask::answer_with_nodes(TaskSample& sample, const NamedGraph& named,
-                                  const std::vector<int64_t>& nodes) const {
-  std::vector<int64_t> classes;
-  for (int64_t node : nodes) classes.push_back(named.features[static_cast<size_t>(node)]);
-  classes.push_back(config_.features);
-  sample.add_row(shape().input_width);
-  sample.answer_with_classes(classes, shape().input_width);
+std::vector<Level> GraphTask::levels_of(const std::vector<Strategy>& strategies) const {
+  double steps = 0, guessed = 0;
+  std::vector<double> right(strategies.size(), 0.0);
+  for (int64_t index = 0; index < kLevelSamples; ++index) {
+    const NamedGraph named = graph(0, index, index);
+    const auto truth = solution(named);
+    const auto answers = static_cast<double>(truth.size() + 1);
+    steps += answers;
+    guessed += answers / static_cast<double>(named.graph.nodes + 1);
+    for (size_t i = 0; i < strategies.size(); ++i)
+      right[i] += static_cast<double>(agreement(strategies[i].answer(named), truth));
+  }
+  std::vector<Level> levels = {{"guess a node or the end", "accuracy", guessed / steps}};
+  for (size_t i = 0; i < strategies.size(); ++i)
+    levels.push_back({strategies[i].name, "accuracy", right[i] / steps});
+  return levels;
 }
 
 config::Json GraphTask::describe_graph(const NamedGraph& named, int64_t index) const {
@@ -102,19 +130,17 @@ config::Json GraphTask::describe_graph(const NamedGraph& named, int64_t index) c
   return {{"index", index}, {"features", named.features}, {"edges", edges}};
 }
 
-TaskSample ShortestPath::sample(uint64_t seed, int64_t index, int64_t size_of) const {
-  const NamedGraph named = graph(seed, index, size_of);
-  TaskSample sample = encode_edges(named);
-  for (int64_t end : {named.source, named.destination})
-    sample.add_row(
-        shape().input_width)[static_cast<size_t>(named.features[static_cast<size_t>(end)])] = 1;
-  answer_with_nodes(sample, named, shortest_path(named.graph, named.source, named.destination));
-  return sample;
+std::vector<int64_t> ShortestPath::solution(const NamedGraph& named) const {
+  return shortest_path(named.graph, named.source, named.destination);
+}
+
+std::vector<int64_t> ShortestPath::asked_about(const NamedGraph& named) const {
+  return ends_of(named);
 }
 
 config::Json ShortestPath::describe(uint64_t seed, int64_t index) const {
   const NamedGraph named = graph(seed, index, index);
-  const auto path = shortest_path(named.graph, named.source, named.destination);
+  const auto path = solution(named);
   config::Json json = describe_graph(named, index);
   json["source"] = named.source;
   json["destination"] = named.destination;
@@ -124,26 +150,12 @@ config::Json ShortestPath::describe(uint64_t seed, int64_t index) const {
 }
 
 std::vector<Level> ShortestPath::levels() const {
-  double steps = 0, guessed = 0, straight = 0, first_edges = 0;
-  for (int64_t index = 0; index < kLevelSamples; ++index) {
-    const NamedGraph named = graph(0, index, index);
-    const auto path = shortest_path(named.graph, named.source, named.destination);
-    const auto answers = static_cast<double>(path.size() + 1);
-    steps += answers;
-    guessed += answers / static_cast<double>(named.graph.nodes + 1);
-    straight += static_cast<double>(agreement({named.source, named.destination}, path));
-    first_edges += static_cast<double>(agreement(path_by_first_edges(named), path));
-  }
-  return {{"guess a node or the end", "accuracy", guessed / steps},
-          {"source, destination, end", "accuracy", straight / steps},
-          {"direct edge, else by the nearest neighbour", "accuracy", first_edges / steps}};
+  return levels_of({{"source, destination, end", ends_of},
+                    {"direct edge, else by the nearest neighbour", path_by_first_edges}});
 }
 
-TaskSample SpanningTree::sample(uint64_t seed, int64_t index, int64_t size_of) const {
-  const NamedGraph named = graph(seed, index, size_of);
-  TaskSample sample = encode_edges(named);
-  answer_with_nodes(sample, named, nodes_of(spanning_tree(named.graph)));
-  return sample;
+std::vector<int64_t> SpanningTree::solution(const NamedGraph& named) const {
+  return nodes_of(spanning_tree(named.graph));
 }
 
 config::Json SpanningTree::describe(uint64_t seed, int64_t index) const {
@@ -160,19 +172,7 @@ config::Json SpanningTree::describe(uint64_t seed, int64_t index) const {
 }
 
 std::vector<Level> SpanningTree::levels() const {
-  double steps = 0, guessed = 0, lightest = 0;
-  for (int64_t index = 0; index < kLevelSamples; ++index) {
-    const NamedGraph named = graph(0, index, index);
-    const auto tree = nodes_of(spanning_tree(named.graph));
-    const auto answers = static_cast<double>(tree.size() + 1);
-    steps += answers;
-    guessed += answers / static_cast<double>(named.graph.nodes + 1);
-    std::vector<Edge> edges = edges_by_weight(named.graph);
-    edges.resize(static_cast<size_t>(named.graph.nodes - 1));
-    lightest += static_cast<double>(agreement(nodes_of(edges), tree));
-  }
-  return {{"guess a node or the end", "accuracy", guessed / steps},
-          {"the lightest edges, then the end", "accuracy", lightest / steps}};
+  return levels_of({{"the lightest edges, then the end", lightest_edges}});
 }
 
 }  // namespace tessera::task

@@ -25,6 +25,7 @@ class GraphTask : public SequenceTask {
  public:
   using SequenceTask::sample;
   TaskShape shape() const override;
+  TaskSample sample(uint64_t seed, int64_t index, int64_t size_of) const override;
   bool pads_answers() const override { return true; }
 
   /// The graph of a sample, with the numbers of nodes and edges of sample `size_of`.
@@ -35,11 +36,18 @@ class GraphTask : public SequenceTask {
   /// 1 <= min_edges <= max_edges <= 65536 and 1 <= max_weight <= 1000000. name: for messages.
   GraphTask(std::string_view name, const GraphConfig& config);
 
-  /// The rows of the edges.
-  TaskSample encode_edges(const NamedGraph& graph) const;
-  /// Appends the row of zeros, and the answer: these nodes, then the end.
-  void answer_with_nodes(TaskSample& sample, const NamedGraph& graph,
-                         const std::vector<int64_t>& nodes) const;
+  /// The nodes that the answer names, before the end.
+  virtual std::vector<int64_t> solution(const NamedGraph& graph) const = 0;
+  /// The nodes of the rows between the edges and the row of zeros, where an edge has its first one.
+  virtual std::vector<int64_t> asked_about(const NamedGraph&) const { return {}; }
+
+  /// How somebody answers who does not solve the task: with these nodes, then the end.
+  struct Strategy {
+    std::string name;
+    std::vector<int64_t> (*answer)(const NamedGraph& graph);
+  };
+  /// Guessing among the nodes and the end, and these strategies. Means over 1000 samples.
+  std::vector<Level> levels_of(const std::vector<Strategy>& strategies) const;
   /// {"index", "features", "edges": [[u, v, weight], …]}: nodes by number, from 0.
   config::Json describe_graph(const NamedGraph& graph, int64_t index) const;
 
@@ -52,12 +60,14 @@ class GraphTask : public SequenceTask {
 class ShortestPath : public GraphTask {
  public:
   explicit ShortestPath(const GraphConfig& config) : GraphTask("shortest-path", config) {}
-  using SequenceTask::sample;
-  TaskSample sample(uint64_t seed, int64_t index, int64_t size_of) const override;
   config::Json describe(uint64_t seed, int64_t index) const override;
   /// Guessing among the nodes and the end; source, destination, end; and the direct edge where
   /// there is one, else by way of the source's nearest neighbour. Means over 1000 samples.
   std::vector<Level> levels() const override;
+
+ protected:
+  std::vector<int64_t> solution(const NamedGraph& graph) const override;
+  std::vector<int64_t> asked_about(const NamedGraph& graph) const override;
 };
 
 /// Minimum spanning tree: the answer is both nodes of each edge of the tree, lower node first, in
@@ -65,12 +75,13 @@ class ShortestPath : public GraphTask {
 class SpanningTree : public GraphTask {
  public:
   explicit SpanningTree(const GraphConfig& config) : GraphTask("spanning-tree", config) {}
-  using SequenceTask::sample;
-  TaskSample sample(uint64_t seed, int64_t index, int64_t size_of) const override;
   config::Json describe(uint64_t seed, int64_t index) const override;
   /// Guessing among the nodes and the end; and the N - 1 lightest edges, cycles or not, then the
   /// end. Means over 1000 samples.
   std::vector<Level> levels() const override;
+
+ protected:
+  std::vector<int64_t> solution(const NamedGraph& graph) const override;
 };
 
 }  // namespace tessera::task

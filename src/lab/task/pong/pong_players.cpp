@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "lab/task/sequence/sample_arrays.h"
 #include "lab/task/sequence/sequence_task.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/random.h"
@@ -96,7 +97,6 @@ void write_pong_jsonl(const PongRecord& record, int64_t games,
 }
 
 void write_pong_tensors(const PongRecord& record, const std::filesystem::path& path) {
-  using safetensors::DType;
   const int64_t size = record.environment.size;
   std::vector<float> observations = PongEnvironment(record.environment, record.seed).observation();
   std::vector<int64_t> actions, rewards;
@@ -107,13 +107,12 @@ void write_pong_tensors(const PongRecord& record, const std::filesystem::path& p
               actions.push_back(action);
               rewards.push_back(outcome.reward);
             });
-  const auto bytes = [](const auto& numbers) { return std::as_bytes(std::span(numbers)); };
   const auto n = std::ssize(actions);
   safetensors::write(
       path,
-      {{"observations", {DType::kF32, {n + 1, size, size}, bytes(observations)}},
-       {"actions", {DType::kI64, {n}, bytes(actions)}},
-       {"rewards", {DType::kI64, {n}, bytes(rewards)}}},
+      {{"observations", tensor_of(observations, {n + 1, size, size})},
+       {"actions", tensor_of(actions, {n})},
+       {"rewards", tensor_of(rewards, {n})}},
       {{"player", std::string(enum_names(PongPlayer{})[static_cast<size_t>(record.player)])},
        {"seed", std::to_string(record.seed)}});
 }

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "lab/task/sequence/draws.h"
+#include "lab/task/sequence/sample_arrays.h"
 #include "lab/task/sequence/sequence_task.h"
 #include "tessera/base/consecutive.h"
 #include "tessera/base/error.h"
@@ -56,11 +57,6 @@ void fill_row(const RegBench& task, const Automaton& automaton, const RegBenchSe
     std::copy(probabilities.begin(), probabilities.end(),
               arrays.truth.begin() + static_cast<int64_t>(row + t) * arrays.vocabulary);
   }
-}
-
-void check_sequences(int64_t first, int64_t count) {
-  check_range(count, 1, 100'000'000, "the number of sequences");
-  check_range(first, 0, int64_t{1} << 60, "the first sequence");
 }
 
 }  // namespace
@@ -230,23 +226,21 @@ RegBenchArrays make_regbench_arrays(const RegBench& task, const RegBenchSet& set
 
 void write_regbench_jsonl(const RegBench& task, const RegBenchSet& set, int64_t first,
                           int64_t count, const std::function<void(std::string_view)>& write) {
-  check_sequences(first, count);
+  check_samples(first, count, "sequence");
   for (int64_t index = first; index < first + count; ++index)
     write(task.describe(set.automata, set.sequences, index).dump() + '\n');
 }
 
 void write_regbench_tensors(const RegBench& task, const RegBenchSet& set, int64_t first,
                             int64_t count, const std::filesystem::path& path) {
-  using safetensors::DType;
-  check_sequences(first, count);
+  check_samples(first, count, "sequence");
   const std::vector<int64_t> automata = consecutive(count, first);
   const RegBenchArrays arrays = make_regbench_arrays(task, set, automata);
   const auto [B, T, V] = std::tuple(arrays.sequences, arrays.steps, arrays.vocabulary);
-  const auto bytes = [](const auto& numbers) { return std::as_bytes(std::span(numbers)); };
   safetensors::write(path,
-                     {{"inputs", {DType::kI64, {B, T}, bytes(arrays.inputs)}},
-                      {"targets", {DType::kI64, {B, T}, bytes(arrays.targets)}},
-                      {"truth", {DType::kF32, {B, T, V}, bytes(arrays.truth)}}},
+                     {{"inputs", tensor_of(arrays.inputs, {B, T})},
+                      {"targets", tensor_of(arrays.targets, {B, T})},
+                      {"truth", tensor_of(arrays.truth, {B, T, V})}},
                      {{"automata_seed", std::to_string(set.automata)},
                       {"sequences_seed", std::to_string(set.sequences)},
                       {"first_sequence", std::to_string(first)}});

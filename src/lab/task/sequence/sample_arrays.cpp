@@ -1,11 +1,12 @@
 #include "lab/task/sequence/sample_arrays.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/consecutive.h"
 #include "tessera/base/error.h"
-#include "tessera/base/safetensors.h"
 
 namespace tessera::task {
 namespace {
@@ -38,11 +39,6 @@ void copy_sample(const TaskSample& sample, int64_t b, SampleArrays& arrays) {
   }
 }
 
-void check_samples(int64_t first, int64_t count) {
-  check_range(count, 1, kMostSamples, "the number of samples");
-  check_range(first, 0, int64_t{1} << 60, "the first sample");
-}
-
 }  // namespace
 
 SampleArrays make_arrays(const SequenceTask& task, uint64_t seed, std::span<const int64_t> samples,
@@ -71,31 +67,33 @@ SampleArrays make_arrays(const SequenceTask& task, uint64_t seed, std::span<cons
   return arrays;
 }
 
+void check_samples(int64_t first, int64_t count, std::string_view what) {
+  check_range(count, 1, kMostSamples, fmt::format("the number of {}s", what));
+  check_range(first, 0, int64_t{1} << 60, fmt::format("the first {}", what));
+}
+
 void write_jsonl(const SequenceTask& task, uint64_t seed, int64_t first, int64_t count,
                  const std::function<void(std::string_view)>& write) {
-  check_samples(first, count);
+  check_samples(first, count, "sample");
   for (int64_t index = first; index < first + count; ++index)
     write(task.describe(seed, index).dump() + '\n');
 }
 
 void write_tensors(const SequenceTask& task, uint64_t seed, int64_t first, int64_t count,
                    const std::filesystem::path& path) {
-  check_samples(first, count);
+  check_samples(first, count, "sample");
   const std::vector<int64_t> samples = consecutive(count, first);
   const SampleArrays arrays = make_arrays(task, seed, samples, BatchSizes::kOwn);
-  const auto bytes = [](const auto& numbers) { return std::as_bytes(std::span(numbers)); };
+  const int64_t T = arrays.steps, B = arrays.samples;
   const auto tensor = [&](const std::vector<float>& numbers, const std::vector<int64_t>& symbols,
-                          int64_t width) -> safetensors::TensorView {
-    if (numbers.empty())
-      return {safetensors::DType::kI64, {arrays.steps, arrays.samples}, bytes(symbols)};
-    return {safetensors::DType::kF32, {arrays.steps, arrays.samples, width}, bytes(numbers)};
+                          int64_t width) {
+    return numbers.empty() ? tensor_of(symbols, {T, B}) : tensor_of(numbers, {T, B, width});
   };
   safetensors::write(
       path,
       {{"inputs", tensor(arrays.inputs, arrays.tokens, arrays.shape.input_width)},
        {"targets", tensor(arrays.targets, arrays.classes, arrays.shape.output_width)},
-       {"answers",
-        {safetensors::DType::kBool, {arrays.steps, arrays.samples}, bytes(arrays.answers)}}},
+       {"answers", tensor_of(arrays.answers, {T, B})}},
       {{"seed", std::to_string(seed)},
        {"first_sample", std::to_string(first)},
        {"shape", config::to_json(arrays.shape).dump()}});

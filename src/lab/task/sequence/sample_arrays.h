@@ -5,9 +5,12 @@
 #include <functional>
 #include <span>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "lab/task/sequence/sequence_task.h"
+#include "tessera/base/safetensors.h"
 
 namespace tessera::task {
 
@@ -29,6 +32,21 @@ enum class BatchSizes { kShared, kOwn };
 /// The samples with these numbers. Throws UsageError on no samples.
 SampleArrays make_arrays(const SequenceTask& task, uint64_t seed, std::span<const int64_t> samples,
                          BatchSizes sizes);
+
+/// Throws UsageError unless count is 1 to 100,000,000 and first not below 0. what: "sample", for
+/// messages.
+void check_samples(int64_t first, int64_t count, std::string_view what);
+
+/// Numbers as a tensor of a file: of floats, int64, or bool for bytes.
+template <typename Number>
+safetensors::TensorView tensor_of(const std::vector<Number>& numbers, std::vector<int64_t> shape) {
+  using safetensors::DType;
+  constexpr DType kType = std::is_same_v<Number, float>     ? DType::kF32
+                          : std::is_same_v<Number, int64_t> ? DType::kI64
+                                                            : DType::kBool;
+  static_assert(kType != DType::kBool || sizeof(Number) == 1);
+  return {kType, std::move(shape), std::as_bytes(std::span(numbers))};
+}
 
 /// Samples first … first + count - 1 of a task in its own terms, with their ground truth: one JSON
 /// object a line, as SequenceTask::describe() gives it. write: takes each line, with its end.
