@@ -16,6 +16,8 @@ TEST(Philox, KnownAnswers) {
   EXPECT_EQ(zeros, (std::array<uint32_t, 4>{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
   const auto ones = Philox(UINT64_MAX, UINT64_MAX).block(UINT64_MAX);
   EXPECT_EQ(ones, (std::array<uint32_t, 4>{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
+  EXPECT_EQ(Philox(0, 0).number(0), 0xe169c58d'6627e8d5u);
+  EXPECT_EQ(RandomStream(0, 0)(), Philox(0, 0).number(0));
 }
 
 TEST(RandomStream, SameSeedSameNumbers) {

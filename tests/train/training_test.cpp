@@ -92,6 +92,10 @@ TEST_F(Training, ASignalAfterTheLastStepNamesWhatIsMissing) {
   const Trained stopped = train(learner);
   EXPECT_THAT(stopped.missing, ElementsAre("the score"));
   EXPECT_THAT(stopped.test, IsEmpty());
+  StudyResults results({});
+  add_missing("tiny", stopped, results);
+  EXPECT_THAT(results.summary(), HasSubstr("tiny: not measured, because a signal ended the "
+                                           "program\nthe score\n"));
   EXPECT_TRUE(std::filesystem::exists(folder / "run/model/tiny.safetensors"));
   learner.test_score = [] { return Metrics{{"score", 5}}; };
   const Trained whole = train(learner, Start::kResume);

@@ -54,10 +54,7 @@ RecurrentNetwork::RecurrentNetwork(Layout layout, at::Device device) : layout_(s
 }
 
 at::Tensor RecurrentNetwork::placed(const at::Tensor& x) const {
-  check_shape(x, {-1, -1, layout_.inputs}, std::string(kind()) + ": x");
-  TESSERA_CHECK(x.scalar_type() == head_->weight.scalar_type(), kind(), ": x has type ",
-                x.scalar_type(), ", expected ", head_->weight.scalar_type());
-  return x.to(head_->weight.device());
+  return placed_vectors(x, layout_.inputs, head_->weight, kind());
 }
 
 at::Tensor RecurrentNetwork::outputs(const at::Tensor& x, Parts& state, int64_t first_output) {

@@ -48,7 +48,8 @@ class _Network(torch.nn.Module):
 
     @classmethod
     def load(cls: type[_Self], path: str | os.PathLike[str]) -> _Self:
-        """The network in a model directory. Raises DataError where there is none of this kind."""
+        """The network in a model directory. Raises DataError where there is none, ValueError where it is of
+        another kind."""
         return cls._adopted(_ops.load_network(os.fspath(path)))
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -23,11 +23,14 @@ std::array<uint32_t, 4> Philox::block(uint64_t index) const {
   return c;
 }
 
+uint64_t Philox::number(uint64_t index) const {
+  const auto words = block(index);
+  return uint64_t{words[1]} << 32 | words[0];
+}
+
 uint64_t run_seed(uint64_t seed, int64_t run) {
   constexpr uint64_t kRuns = 0x72756E73;  // the stream: "runs"
-  if (run == 0) return seed;
-  const auto words = Philox(seed, kRuns).block(static_cast<uint64_t>(run));
-  return uint64_t{words[1]} << 32 | words[0];
+  return run == 0 ? seed : Philox(seed, kRuns).number(static_cast<uint64_t>(run));
 }
 
 uint64_t RandomStream::operator()() {

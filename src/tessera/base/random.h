@@ -13,6 +13,8 @@ class Philox {
 
   /// The four 32-bit words of block `index`.
   std::array<uint32_t, 4> block(uint64_t index) const;
+  /// Its first two words as one number.
+  uint64_t number(uint64_t index) const;
 
  private:
   uint64_t seed_;

@@ -1,6 +1,7 @@
 #include "tessera/model/sequence_model.h"
 
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include "tessera/tensor/check.h"
 
@@ -55,6 +56,14 @@ int64_t SequenceModel::parameter_count() const {
   int64_t count = 0;
   for (const auto& parameter : parameters()) count += parameter.numel();
   return count;
+}
+
+at::Tensor placed_vectors(const at::Tensor& x, int64_t inputs, const at::Tensor& parameter,
+                          std::string_view model) {
+  check_shape(x, {-1, -1, inputs}, fmt::format("{}: x", model));
+  TESSERA_CHECK(x.scalar_type() == parameter.scalar_type(), model, ": x has type ", x.scalar_type(),
+                ", expected ", parameter.scalar_type());
+  return x.to(parameter.device());
 }
 
 void check_token_ids(const at::Tensor& ids, int64_t lowest, int64_t vocabulary,

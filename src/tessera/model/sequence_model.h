@@ -162,6 +162,11 @@ class SequenceModel : public torch::nn::Module {
   static void check_first_output(int64_t first_output, int64_t steps);
 };
 
+/// x [B, T, inputs] on the device of a model's parameter. Throws UsageError unless x has these
+/// sizes and the parameter's dtype. model: its name, for messages.
+at::Tensor placed_vectors(const at::Tensor& x, int64_t inputs, const at::Tensor& parameter,
+                          std::string_view model);
+
 /// Throws UsageError unless these are whole numbers (int64) and, where they lie on the CPU,
 /// in [lowest, vocabulary). what: "token", "target".
 void check_token_ids(const at::Tensor& ids, int64_t lowest, int64_t vocabulary,

@@ -107,11 +107,8 @@ config::Json Stm::hyper_parameters() const {
 }
 
 TwoMemoryPass Stm::begin(const at::Tensor& x, const std::optional<TwoMemoryState>& state) {
-  check_shape(x, {-1, -1, config_.inputs}, "Stm: x");
-  const at::Tensor& parameter = distillation->weight;
-  TESSERA_CHECK(x.scalar_type() == parameter.scalar_type(), "Stm: x has type ", x.scalar_type(),
-                ", expected ", parameter.scalar_type());
-  return {cell, x.to(parameter.device()).transpose(0, 1).contiguous(), state};
+  const at::Tensor inputs = placed_vectors(x, config_.inputs, distillation->weight, "Stm");
+  return {cell, inputs.transpose(0, 1).contiguous(), state};
 }
 
 Stm::Sequence Stm::run(const at::Tensor& x, const std::optional<TwoMemoryState>& state,

@@ -126,9 +126,7 @@ Candidates candidates(std::span<const float> logits, const SamplingOptions& opti
 
 /// Uniform in [0, 1), 53 bits, a function of its arguments.
 double uniform(uint64_t seed, uint64_t sequence, uint64_t position) {
-  const auto words = Philox(seed, sequence).block(position);
-  const uint64_t bits = static_cast<uint64_t>(words[1]) << 32 | words[0];
-  return static_cast<double>(bits >> 11) * 0x1p-53;
+  return static_cast<double>(Philox(seed, sequence).number(position) >> 11) * 0x1p-53;
 }
 
 }  // namespace

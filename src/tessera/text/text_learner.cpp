@@ -10,12 +10,12 @@
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
-#include "tessera/base/random.h"
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/checkpoint/source_model.h"
 #include "tessera/data/token_stream.h"
 #include "tessera/infer/evaluation.h"
 #include "tessera/infer/generate.h"
+#include "tessera/model/initialisation.h"
 #include "tessera/model/language_model.h"
 #include "tessera/model/model_kind.h"
 #include "tessera/text/text_results.h"
@@ -150,8 +150,7 @@ torch::nn::Module& TextLearner::module() {
 at::Tensor TextLearner::loss(int64_t step, int64_t micro_batch) {
   const int64_t draw = step * training().accumulation + micro_batch;
   const TokenBatch tokens = sampler_.batch(draw);
-  const uint64_t dropout_seed = RandomStream(training().seed, static_cast<uint64_t>(draw))();
-  return model_->loss(inputs_of(tokens), targets_of(tokens), dropout_seed);
+  return model_->loss(inputs_of(tokens), targets_of(tokens), derived_seed(training().seed, draw));
 }
 
 /// Reads the loss from its device once.

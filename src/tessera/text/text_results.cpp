@@ -1,7 +1,6 @@
 #include "tessera/text/text_results.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +11,7 @@
 #include "tessera/report/heat_map.h"
 #include "tessera/report/line_chart.h"
 #include "tessera/train/metrics_log.h"
+#include "tessera/train/training_report.h"
 
 namespace tessera {
 namespace {
@@ -144,9 +144,7 @@ void add_text_results(const std::vector<NamedText>& trainings, const Corpus& cor
   int64_t mosaics = 0;
   for (const auto& [name, learner, trained] : trainings) {
     if (!learner->written().empty()) results.add_text(name + " writes", learner->written());
-    if (!trained->missing.empty())
-      results.add_text(name + ": not measured, because a signal ended the program",
-                       fmt::format("{}", fmt::join(trained->missing, ", ")));
+    add_missing(name, *trained, results);
     if (const MemoryMosaic* mosaic = mosaic_of(learner))
       add_head_pictures(*mosaic, several ? fmt::format("-{}", ++mosaics) : "",
                         several ? ": " + name : "", results);

@@ -109,6 +109,12 @@ std::optional<int64_t> updates_until(const Trained& run, const ShownMetric& metr
   return {};
 }
 
+void add_missing(const std::string& name, const Trained& run, StudyResults& results) {
+  if (!run.missing.empty())
+    results.add_text(name + ": not measured, because a signal ended the program",
+                     fmt::format("{}", fmt::join(run.missing, ", ")));
+}
+
 void add_training_results(const std::vector<TrainedRuns>& learners,
                           const std::vector<ShownMetric>& shown,
                           const std::vector<TrivialScore>& trivial, StudyResults& results,
@@ -118,10 +124,7 @@ void add_training_results(const std::vector<TrainedRuns>& learners,
                     trivial.empty() ? "" : "Dashed: strategies that do not solve the task.");
   results.add_table(prefix + "scores", scores_table(learners, shown));
   for (const TrainedRuns& learner : learners)
-    for (const Trained& run : learner.runs)
-      if (!run.missing.empty())
-        results.add_text(learner.name + ": not measured, because a signal ended the program",
-                         fmt::format("{}", fmt::join(run.missing, ", ")));
+    for (const Trained& run : learner.runs) add_missing(learner.name, run, results);
   if (trivial.empty()) return;
   Table table("Without solving the task", {"strategy", shown.front().label});
   for (const auto& [strategy, value] : trivial)

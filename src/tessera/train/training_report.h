@@ -26,6 +26,9 @@ struct TrainedRuns {
 /// never did.
 std::optional<int64_t> updates_until(const Trained& run, const ShownMetric& metric, double value);
 
+/// Adds to a report what a signal kept from being measured of a run, if anything.
+void add_missing(const std::string& name, const Trained& run, StudyResults& results);
+
 /// Adds to a report, for learners that are measured alike: the first metric against the updates
 /// made, as mean and deviation over the runs, with what trivial strategies reach; a table of sizes,
 /// updates, times and scores; the trivial strategies as a table. A run that ended early keeps its

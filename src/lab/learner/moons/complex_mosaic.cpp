@@ -93,10 +93,7 @@ config::Json ComplexMosaic::hyper_parameters() const {
 }
 
 at::Tensor ComplexMosaic::placed(const at::Tensor& x) const {
-  check_shape(x, {-1, -1, config_.inputs}, "complex_mosaic: x");
-  TESSERA_CHECK(x.scalar_type() == key_.scalar_type(), "complex_mosaic: x has type ",
-                x.scalar_type(), ", expected ", key_.scalar_type());
-  return x.to(key_.device());
+  return placed_vectors(x, config_.inputs, key_, kind());
 }
 
 at::Tensor ComplexMosaic::split_heads(const at::Tensor& x) const {

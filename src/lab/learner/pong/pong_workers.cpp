@@ -12,8 +12,7 @@ namespace {
 
 /// How each game is seeded; two games of one program never share a seed by their numbers.
 uint64_t game_seed(uint64_t seed, int64_t worker, int64_t game) {
-  const auto words = Philox(seed, static_cast<uint64_t>(worker)).block(static_cast<uint64_t>(game));
-  return uint64_t{words[1]} << 32 | words[0];
+  return Philox(seed, static_cast<uint64_t>(worker)).number(static_cast<uint64_t>(game));
 }
 
 std::vector<int64_t> numbers(const at::Tensor& tensor) {

@@ -12,8 +12,8 @@
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
-#include "tessera/base/random.h"
 #include "tessera/checkpoint/model_directory.h"
+#include "tessera/model/initialisation.h"
 #include "tessera/model/model_kind.h"
 
 namespace tessera::task {
@@ -101,8 +101,7 @@ at::Tensor RegBenchLearner::loss(int64_t step, int64_t micro_batch) {
   const int64_t draw = step * training().accumulation + micro_batch;
   const RegBenchBatch batch =
       make_regbench_batch(task_, config_.set(Split::kTraining), order_.samples(draw));
-  const uint64_t dropout_seed = RandomStream(training().seed, static_cast<uint64_t>(draw))();
-  return model_->loss(batch.inputs, batch.targets, dropout_seed);
+  return model_->loss(batch.inputs, batch.targets, derived_seed(training().seed, draw));
 }
 
 Metrics RegBenchLearner::measure(const std::vector<RegBenchBatch>& batches,

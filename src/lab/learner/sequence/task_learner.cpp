@@ -8,9 +8,9 @@
 #include "lab/task/sequence/draws.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
-#include "tessera/base/random.h"
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/checkpoint/source_model.h"
+#include "tessera/model/initialisation.h"
 #include "tessera/model/language_model.h"
 #include "tessera/model/model_kind.h"
 
@@ -124,8 +124,7 @@ at::Tensor TaskLearner::loss(int64_t step, int64_t micro_batch) {
   const TaskBatch batch =
       make_batch(practised(step), split_seed(training().seed, Split::kTraining), samples_(draw))
           .to(device_of(*model_));
-  const uint64_t dropout_seed = RandomStream(training().seed, static_cast<uint64_t>(draw))();
-  return answer_loss(answers_of(*model_, batch, dropout_seed), batch);
+  return answer_loss(answers_of(*model_, batch, derived_seed(training().seed, draw)), batch);
 }
 
 Metrics TaskLearner::evaluate(const OnBatch& on_batch) {

@@ -19,8 +19,7 @@ void TaskSample::answer_with_classes(std::span<const int64_t> answer, int64_t wi
 
 uint64_t split_seed(uint64_t seed, Split split) {
   constexpr uint64_t kSplits = 0x73706C697473;  // "splits": a stream that no sample has
-  const auto words = Philox(seed, kSplits).block(static_cast<uint64_t>(split));
-  return uint64_t{words[1]} << 32 | words[0];
+  return Philox(seed, kSplits).number(static_cast<uint64_t>(split));
 }
 
 }  // namespace tessera::task
