@@ -26,6 +26,8 @@ inline constexpr auto kLogic = QuestionKind::kLogic;
 
 /// Introduces the friend 'B' where the story has none; whether it did.
 bool is_first_meeting(Teller& t);
+/// Introduces the friend 'C', who is at the place 'l'.
+Id meet_third(Teller& t);
 /// The hero goes to a new place 'l', and may see something on the way.
 void go_out(Teller& t, Teller::Where where = Teller::Where::kAnywhere);
 /// The same together with the friend 'B', who is introduced where the story has none.

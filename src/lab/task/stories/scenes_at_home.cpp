@@ -77,7 +77,7 @@ void who_is_home(Teller& t) {
     return t.add(
         letter, {.kind = Kind::kPerson, .noun = std::string(other.noun), .pronoun = other.pronoun});
   };
-  const size_t which = t.pick(std::array<size_t, 5>{0, 1, 2, 3, 4});
+  const size_t which = t.random().below(std::size(kOthers));
   const Id present = relative('P', which), absent = relative('Q', (which + 2) % 5);
   const Id work = t.add(
       'k', {.kind = Kind::kPlace, .noun = "work", .at = "at", .to = "to", .takes_article = false});
@@ -99,7 +99,7 @@ void who_is_home(Teller& t) {
 
 void dislike(Teller& t) {
   be_home(t);
-  const Id hero = t['A'], grown_up = t['M'];
+  const Id hero = t['A'];
   const Id liked = t.add_thing('o', sports()), disliked = t.add_thing('p', sports());
   t.tell({begin(Relation::kWish, hero, liked), begin(Relation::kDislike, hero, disliked)},
          {"{A} loved {o}, but {A.he} did not like {p} at all.",
@@ -111,7 +111,6 @@ void dislike(Teller& t) {
         object_is(Relation::kWish, hero, liked, t.another_and(sports(), disliked)), {},
         {"\"Please, no {p}!\" said {A}. \"I would rather do some| {x}.\"",
          "{A} answered at once: \"Today I want to do some| {x}!\""});
-  t.bind('q', grown_up);
   t.tell({"\"Good idea,\" said {M}, and off they went.",
           "So they did some {o}, and {M} was surprisingly good.",
           "{M} agreed, and they had a lot of fun."});
@@ -193,8 +192,7 @@ void learning(Teller& t) {
           "Some older children were very good at {o}. {A} wanted to learn it, too."});
   t.tell({"{A} almost gave up.", "\"I will never learn it,\" {A} sighed.",
           "Some children laughed at {A.him}."});
-  const Id coach = t.add_stranger('N', t.pick(grown_ups()), Pronoun::kThey);
-  t.bind('N', coach);
+  t.add_stranger('N', t.pick(grown_ups()), Pronoun::kThey);
   t.tell({"{a N} saw it and said, \"Don't give up! Practice a little every day.\"",
           "\"Every master was a beginner once,\" said {a N} who stood nearby."});
   t.tell({"So {A} practiced in the morning and in the evening.", "Day after day {A} tried again.",

@@ -133,8 +133,7 @@ void two_pets(Teller& t) {
   const Id second = pet('p', other);
   t.tell({"{A} had two pets at home, {a v} {o} and {a w} {o}.",
           "At home {A} had {a v} {o}. {A.he} also had {a w} {o}."});
-  const Id child = t.add_friend('C');
-  t.suppose({go(child, t['l'])});
+  meet_third(t);
   t.tell({"There {A} met {C.name}, {a C} with {a y} {o}.",
           "{a C} called {C.name} was there with {a y} {o}."});
   t.tell({"{A} said, \"Your {o} is {y}. I have {a v} one.\"",
@@ -150,8 +149,7 @@ void two_pets(Teller& t) {
 
 void introduction(Teller& t) {
   go_out_with_friend(t);
-  const Id hero = t['A'], companion = t['B'], third = t.add_friend('C');
-  t.suppose({go(third, t['l'])});
+  const Id hero = t['A'], companion = t['B'], third = meet_third(t);
   t.suppose({begin(Relation::kCompany, hero, companion)});
   t.add_word('w', t.pick(colors()));
   t.tell({"They met {a C} in {a w} coat.", "{a C} with {a w} hat walked up to them.",
@@ -169,12 +167,11 @@ void introduction(Teller& t) {
 
 void race(Teller& t) {
   go_out_with_friend(t, Teller::Where::kOutdoors);
-  const Id hero = t['A'], companion = t['B'], third = t.add_friend('C');
-  t.suppose({go(third, t['l'])});
+  const Id hero = t['A'], companion = t['B'], third = meet_third(t);
   t.tell({"{C.name} was there, too. \"Let's have a race!\" {C.he} said.",
           "There was a race that day, and {C.name} wanted to run against them."});
   const Id order[3] = {hero, companion, third};
-  const auto winner = static_cast<size_t>(t.pick(std::array<int, 3>{0, 1, 2}));
+  const size_t winner = t.random().below(3);
   t.bind('X', order[winner]);
   t.bind('Y', order[(winner + 1) % 3]);
   t.bind('Z', order[(winner + 2) % 3]);

@@ -84,7 +84,7 @@ void animal_book(Teller& t) {
   const size_t questions = 2 + (t.chance(0.5) ? 1 : 0);
   for (size_t i = 0; i < questions; ++i) {
     const Animal& animal = t.pick(animals());
-    const int question = t.pick(std::array<int, 4>{0, 1, 2, 3});
+    const uint64_t question = t.random().below(4);
     if (question == 0)
       ask_what_it_eats(t, animal);
     else if (question == 1 && !animal.says.empty())
@@ -103,7 +103,7 @@ void weather(Teller& t) {
   const Weather& weather = t.pick(weathers());
   t.tell({"{A} wanted to play outside.", "{A} wanted to go out and build something.",
           "\"May I go outside?\" asked {A}."});
-  t.bind('n', t.add_word('n', weather.sign));
+  t.add_word('n', weather.sign);
   const auto wrong = two_others(
       t, weathers(), weather, [](const Weather& w) { return w.kind; },
       [](const Weather& w) { return w.need; });
@@ -176,8 +176,7 @@ void work(Teller& t) {
   const auto deed = [](const Job& j) { return j.work; };
   const auto wrong = two_others(t, jobs(), job, deed, deed);
   const Claim claim = fact(t, job.who, job.work, wrong);
-  const Id person = t.add_stranger('N', job.who, Pronoun::kThey);
-  t.bind('N', person);
+  t.add_stranger('N', job.who, Pronoun::kThey);
   t.tell({"There {A.he} met {a N}.", "{a N} was standing there and greeted {A.him}."});
   t.ask(kFact, "work", claim, {},
         {"\"What does {a v} do?\" asked {A}. \"{a v}| {x},\" was the answer.",

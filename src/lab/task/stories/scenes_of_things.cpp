@@ -186,8 +186,7 @@ void broken_thing(Teller& t) {
 
 void found_thing(Teller& t) {
   go_out_with_friend(t, Teller::Where::kOutdoors);
-  const Id hero = t['A'], companion = t['B'], third = t.add_friend('C');
-  t.suppose({go(third, t['l'])});
+  const Id hero = t['A'], companion = t['B'], third = meet_third(t);
   const Id thing = t.add_thing('o', treasures()), spot = t.add_spot('s', hero);
   color(t, thing);
   t.suppose({begin(Relation::kHolder, thing, spot), begin(Relation::kOwner, thing, third)});

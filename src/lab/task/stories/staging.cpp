@@ -70,6 +70,12 @@ bool is_first_meeting(Teller& t) {
   return true;
 }
 
+Id meet_third(Teller& t) {
+  const Id third = t.add_friend('C');
+  t.suppose({go(third, t['l'])});
+  return third;
+}
+
 void open_story(Teller& t) {
   const Id hero = t.add_friend('A');
   const Kin& kin = t.pick(kKin);
