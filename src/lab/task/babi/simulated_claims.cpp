@@ -114,8 +114,8 @@ void simulate_coreference(Narrator& narrator) {
     const bool female = name == "Mary" || name == "Sandra";
     const int64_t line =
         narrator.tell(fmt::format("{} {} the {}.", name, narrator.moved_to(), first));
-    narrator.tell(fmt::format("{} {} {} the {}.", afterwards(narrator), female ? "she" : "he",
-                              narrator.moved_to(), second));
+    const std::string_view moved = narrator.moved_to(), then = afterwards(narrator);
+    narrator.tell(fmt::format("{} {} {} the {}.", then, female ? "she" : "he", moved, second));
     known[name] = {second, {line, line + 1}};
     ask_where(narrator, known);
   }
@@ -144,8 +144,8 @@ void simulate_compound_coreference(Narrator& narrator) {
     const std::string_view first = narrator.pick(kRooms), second = narrator.pick_but(kRooms, first);
     const int64_t line =
         narrator.tell(fmt::format("{} and {} {} the {}.", one, other, narrator.moved_to(), first));
-    narrator.tell(
-        fmt::format("{} they {} the {}.", afterwards(narrator), narrator.moved_to(), second));
+    const std::string_view moved = narrator.moved_to(), then = afterwards(narrator);
+    narrator.tell(fmt::format("{} they {} the {}.", then, moved, second));
     known[one] = known[other] = {second, {line, line + 1}};
     ask_where(narrator, known);
   }

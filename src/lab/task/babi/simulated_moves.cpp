@@ -150,9 +150,9 @@ std::string Household::there(double chance) {
 void Household::get(const Deed& deed) {
   Person& person = people_[deed.person];
   Object& object = objects_[deed.object];
-  object.last_event =
-      narrator_.tell(fmt::format("{} {} the {}{}.", person.name, narrator_.picked_up(), object.name,
-                                 there(habits_.get_there)));
+  const std::string there = this->there(habits_.get_there);
+  object.last_event = narrator_.tell(
+      fmt::format("{} {} the {}{}.", person.name, narrator_.picked_up(), object.name, there));
   object.holder = deed.person;
   object.way.clear();
   follow(object, person.told);
@@ -163,8 +163,9 @@ void Household::get(const Deed& deed) {
 void Household::drop(const Deed& deed) {
   Person& person = people_[deed.person];
   Object& object = objects_[deed.object];
-  object.last_event = narrator_.tell(fmt::format(
-      "{} {} the {}{}.", person.name, narrator_.dropped(), object.name, there(habits_.drop_there)));
+  const std::string there = this->there(habits_.drop_there);
+  object.last_event = narrator_.tell(
+      fmt::format("{} {} the {}{}.", person.name, narrator_.dropped(), object.name, there));
   object.holder.reset();
   std::erase(person.carries, object.name);
   person.events.push_back(object.last_event);

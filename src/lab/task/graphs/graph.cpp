@@ -83,8 +83,10 @@ Graph draw_graph(RandomStream& random, const GraphSize& size, int64_t max_weight
   };
   const auto path = draw_permutation(random, graph.nodes);
   for (size_t i = 0; i + 1 < path.size(); ++i) add(path[i], path[i + 1]);
-  while (std::ssize(graph.edges) < size.edges)
-    add(draw_between(random, 0, graph.nodes - 1), draw_between(random, 0, graph.nodes - 1));
+  while (std::ssize(graph.edges) < size.edges) {
+    const int64_t v = draw_between(random, 0, graph.nodes - 1);
+    add(draw_between(random, 0, graph.nodes - 1), v);
+  }
 
   std::vector<Edge> shuffled;
   for (int64_t place : draw_permutation(random, size.edges)) {

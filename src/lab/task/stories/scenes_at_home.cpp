@@ -156,8 +156,8 @@ void baking(Teller& t) {
   const Id next_door =
       t.add('l', {.kind = Kind::kPlace, .noun = "house next door", .at = "at", .to = "to"});
   t.tell({go(hero, next_door)}, {"So {A} went {to l}.", "{A} ran {to l} to ask for help."});
-  const Id neighbor =
-      t.add_stranger('N', t.pick(grown_ups()), t.chance(0.5) ? Pronoun::kHe : Pronoun::kShe);
+  const Pronoun pronoun = t.chance(0.5) ? Pronoun::kHe : Pronoun::kShe;
+  const Id neighbor = t.add_stranger('N', t.pick(grown_ups()), pronoun);
   t.entity(neighbor).pronoun = Pronoun::kThey;
   t.suppose(
       {begin(Relation::kHolder, offered, neighbor), begin(Relation::kHolder, missing, neighbor)});

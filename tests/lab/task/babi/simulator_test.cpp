@@ -8,6 +8,7 @@
 #include <set>
 
 #include "lab/task/babi/story.h"
+#include "tessera/base/checksum.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tests/lab/task/babi/story_solver.h"
@@ -98,6 +99,10 @@ TEST(BabiSimulator, WritesTheSameEverywhere) {
             "3 What is south of the bathroom?\tkitchen\t1\n");
   EXPECT_EQ(story_text(simulate_story(16, 1, 0)).substr(0, 35),
             "1 Greg is a rhino.\n2 Lily is gray.\n");
+  Checksum all;
+  for (int64_t task = 1; task <= kBabiTasks; ++task)
+    write_babi(task, 1, 100, [&](std::string_view text) { all.add(text); });
+  EXPECT_EQ(all.hex(), "27e35ab0667993b0");
 }
 
 /// Share of each answer in 2000 questions.

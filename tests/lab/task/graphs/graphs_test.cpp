@@ -8,6 +8,7 @@
 #include <set>
 
 #include "lab/task/graphs/graph_tasks.h"
+#include "tessera/base/checksum.h"
 #include "tessera/base/error.h"
 
 namespace tessera::task {
@@ -203,6 +204,10 @@ TEST(GraphTasks, DescribeThemselvesTheSameEverywhere) {
   EXPECT_EQ(
       SpanningTree(small).describe(1, 0).dump(),
       R"({"index":0,"features":[13,23,31],"edges":[[0,2,7],[1,0,2],[1,2,4]],"answer":[[0,1],[1,2]],"weight":6})");
+  Checksum all;
+  for (int64_t index = 0; index < 100; ++index)
+    all.add(ShortestPath(GraphConfig{}).describe(1, index).dump());
+  EXPECT_EQ(all.hex(), "cb4c946c36ee53cd");
 }
 
 TEST(GraphTasks, LevelsAreSharesBelowOne) {

@@ -11,6 +11,7 @@
 
 #include "lab/task/stories/grammar.h"
 #include "lab/task/stories/scenes.h"
+#include "tessera/base/checksum.h"
 #include "tessera/base/error.h"
 #include "tests/lab/task/stories/replayed_world.h"
 
@@ -90,6 +91,12 @@ TEST(Stories, AreAFunctionOfSeedAndIndex) {
   for (uint64_t seed = 1; seed <= 20; ++seed)
     for (int64_t index = 0; index < 20; ++index) texts.insert(write_story(seed, index).text);
   EXPECT_EQ(texts.size(), 400u);
+}
+
+TEST(Stories, AreTheSameEverywhere) {
+  Checksum all;
+  for (int64_t index = 0; index < 300; ++index) all.add(many_stories()[index].text);
+  EXPECT_EQ(all.hex(), "395796cb4693f89e");
 }
 
 TEST(Stories, EveryEventCanHappen) {
