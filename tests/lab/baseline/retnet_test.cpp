@@ -132,17 +132,6 @@ TEST(RetNet, ItsStateHasAFixedSize) {
   }
 }
 
-TEST(RetNet, RefusesAStateOfAnotherModel) {
-  RetNet model(small_retnet());
-  RetNetConfig wider = small_retnet();
-  wider.channels = 16;
-  RetNet other(wider);
-  const at::Tensor tokens = at::zeros({2, 3}, at::kLong);
-  SequenceState state = other.read(tokens, other.empty_state()).state;
-  EXPECT_THROW(model.read(tokens, std::move(state)), UsageError);
-  EXPECT_EQ(state.rows(), 2);
-}
-
 TEST(RetNet, RefusesImpossibleSizes) {
   const auto refuses = [](auto change, const std::string& field) {
     RetNetConfig config = small_retnet();

@@ -5,13 +5,6 @@
 #include "tessera/base/error.h"
 
 namespace tessera::task {
-namespace {
-
-int64_t input_width(int64_t bits) {
-  return bits + 2;
-}
-
-}  // namespace
 
 BitRows draw_bit_rows(RandomStream& random, int64_t rows, int64_t bits) {
   BitRows result(static_cast<size_t>(rows), BitRow(static_cast<size_t>(bits)));
@@ -44,17 +37,17 @@ int64_t hamming_distance(const BitRows& a, const BitRows& b) {
 }
 
 TaskShape bit_shape(int64_t bits) {
-  return {.input_width = input_width(bits), .output_width = bits, .targets = TargetKind::kBits};
+  return {.input_width = bits + 2, .output_width = bits, .targets = TargetKind::kBits};
 }
 
 std::span<float> add_bit_row(TaskSample& sample, const BitRow& row) {
-  const auto input = sample.add_row(input_width(std::ssize(row)));
+  const auto input = sample.add_row(bit_shape(std::ssize(row)).input_width);
   std::copy(row.begin(), row.end(), input.begin());
   return input;
 }
 
 void add_mark(TaskSample& sample, int64_t bits, int64_t mark) {
-  sample.add_row(input_width(bits))[static_cast<size_t>(bits + mark)] = 1;
+  sample.add_row(bit_shape(bits).input_width)[static_cast<size_t>(bits + mark)] = 1;
 }
 
 void answer_with_bits(TaskSample& sample, const BitRows& rows) {
@@ -62,7 +55,7 @@ void answer_with_bits(TaskSample& sample, const BitRows& rows) {
   sample.answers = static_cast<int64_t>(rows.size());
   for (const BitRow& row : rows) {
     sample.bits.insert(sample.bits.end(), row.begin(), row.end());
-    sample.add_row(input_width(std::ssize(row)));
+    sample.add_row(bit_shape(std::ssize(row)).input_width);
   }
 }
 
