@@ -299,6 +299,10 @@ std::string describe_settings(const Study& study) {
   return "";
 }
 
+Cell fixed_or_empty(double value, int decimals) {
+  return std::isnan(value) ? Cell() : Cell::fixed(value, decimals);
+}
+
 const std::filesystem::path& StudyContext::folder() const {
   if (!lock_) {
     check_folder();

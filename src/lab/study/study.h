@@ -77,6 +77,9 @@ void check_not_empty(const char* name, const List& list) {
   if (list.empty()) throw UsageError("{} is empty, so nothing is measured", name);
 }
 
+/// A number with this many decimals; an empty cell where it is NaN.
+Cell fixed_or_empty(double value, int decimals);
+
 /// A visitor of fields that leaves these out: settings that a study does not use.
 template <typename Visitor>
 auto all_but(const std::vector<std::string_view>& unused, Visitor& field) {

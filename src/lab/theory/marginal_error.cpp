@@ -6,6 +6,7 @@
 
 #include "lab/theory/associative_model.h"
 #include "tessera/base/error.h"
+#include "tessera/base/statistics.h"
 #include "tessera/plan/blas.h"
 #include "tessera/plan/gaussian_field.h"
 #include "tessera/plan/parallel.h"
@@ -32,8 +33,7 @@ double marginal_error(const AssociationTask& task, std::span<const float> weight
     for (int64_t row = 0; row < rows; ++row) {
       const int64_t x = first + row;
       float* line = noise.data() + row * (M + 1);
-      const double root = 1 - 2 / (9 * d) + std::sqrt(2 / (9 * d)) * line[0];
-      const double a = std::max(1e-6, root * root * root), q = weights[x];
+      const double a = squared_length(d, line[0]), q = weights[x];
       for (int64_t y = 0; y < M; ++y) {
         const double energy = energies[y] - (y == task.output[x] ? q * q : 0.0);
         line[y + 1] *= static_cast<float>(std::sqrt(a * std::max(0.0, energy) / d));

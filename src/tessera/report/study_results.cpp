@@ -56,7 +56,8 @@ void StudyResults::add_point(ResultPoint point) {
 }
 
 void StudyResults::compare(Comparison comparison) {
-  if (!leaves_out_published_) comparisons_.push_back(std::move(comparison));
+  if (!leaves_out_published_ && !std::isnan(comparison.published))
+    comparisons_.push_back(std::move(comparison));
 }
 
 void StudyResults::leave_out_published(const std::string& reason) {

@@ -71,6 +71,7 @@ class StudyResults {
   }
   /// Where the set-up had to differ from the paper's, one sentence each.
   void add_difference(std::string sentence) { differences_.push_back(std::move(sentence)); }
+  /// Left out where the published number is NaN: there is none.
   void compare(Comparison comparison);
   /// From now on points have no published value and comparisons are dropped: they are for other
   /// settings, as `reason` says among the differences.

@@ -168,12 +168,24 @@ TEST(ScalingLawStudies, SayTheSizesThatWereRun) {
               testing::HasSubstr("each of 1000 samples; N = 12, M = 5, d = 5, α = 1.5."));
 }
 
+TEST(ScalingLawStudies, ErrorsOfZeroHaveNoExponent) {
+  const test::TemporaryFolder folder;
+  run_law(
+      "proposition2",
+      {{"runs", 1}, {"alphas", {2}}, {"rhos", {0.5}}, {"inputs", 100000}, {"simulated_inputs", 10}},
+      folder.path());
+  // α, ρ, (13), expected error, simulated, N of the simulation
+  EXPECT_THAT(read_file(folder / "numbers.csv"), testing::HasSubstr(",,10\n"));
+}
+
 TEST(ScalingLawStudies, RefuseSettingsThatMakeNoModel) {
   const test::TemporaryFolder folder;
   EXPECT_THROW(run_law("fig1", {{"runs", 0}}, folder.path()), UsageError);
   // More outputs than the law counts, and too few vectors to draw a pair of at the widest angle.
   EXPECT_THROW(run_law("fig1", {{"outputs", (int64_t{1} << 32) + 1}}, folder.path()), UsageError);
   EXPECT_THROW(run_law("lemma1", {{"most", 4}}, folder.path()), UsageError);
+  EXPECT_THAT(refusal("equation3", {{"inputs", 5}}),
+              testing::HasSubstr("inputs is 5, expected 10 or more"));
 }
 
 }  // namespace

@@ -284,6 +284,16 @@ TEST(StudyResults, PublishedLinesBreakWhereNothingIsPublished) {
   EXPECT_EQ(chart->series()[2].points[0].y, 5.5);
 }
 
+TEST(StudyResults, ComparesOnlyWithWhatIsPublished) {
+  StudyResults results({});
+  results.compare({.what = "a", .published = ResultPoint::kNone, .ours = 1});
+  results.compare({.what = "b", .published = 0, .ours = 1});
+  ASSERT_EQ(results.comparisons().size(), 1u);
+  EXPECT_EQ(results.comparisons().front().what, "b");
+  EXPECT_TRUE(fixed_or_empty(ResultPoint::kNone, 2).is_empty());
+  EXPECT_EQ(fixed_or_empty(0.125, 2).shown(), Cell::fixed(0.125, 2).shown());
+}
+
 TEST(StudyResults, RefusesNamesThatAreTakenOrNoFileNames) {
   StudyResults results({});
   const auto chart = [] {

@@ -165,12 +165,10 @@ struct Record {
                        .published = published,
                        .standard_error = error});
     table.add_row({run.decoys, run.dimension, run.layers, config::enum_name(run.encoding), tokens,
-                   std::isnan(published) ? Cell() : Cell::fixed(published, 3),
-                   Cell::fixed(recall, 3), predicted});
-    if (!std::isnan(published))
-      results.compare({.what = fmt::format("recall, {}, {} tokens", run.series(), tokens),
-                       .published = published,
-                       .ours = recall});
+                   fixed_or_empty(published, 3), Cell::fixed(recall, 3), predicted});
+    results.compare({.what = fmt::format("recall, {}, {} tokens", run.series(), tokens),
+                     .published = published,
+                     .ours = recall});
   }
 };
 

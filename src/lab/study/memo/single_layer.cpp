@@ -194,8 +194,7 @@ void measure_grid(StudyContext& context, const SingleLayerSettings& settings) {
                                    .x = static_cast<double>(rows * columns),
                                    .y = static_cast<double>(pairs),
                                    .published = published});
-      table.add_row({heads, width, columns, rows * columns,
-                     std::isnan(published) ? Cell() : Cell::fixed(published, 0), pairs,
+      table.add_row({heads, width, columns, rows * columns, fixed_or_empty(published, 0), pairs,
                      Cell::fixed(predicted, 0)});
       progress.update(done += columns, fmt::format("{}: {} pairs", sizes, pairs));
     }
@@ -204,19 +203,16 @@ void measure_grid(StudyContext& context, const SingleLayerSettings& settings) {
 
 void draw_grid(StudyContext& context, const SingleLayerSettings& settings) {
   StudyResults& results = context.results();
-  const double published_slope = linear_slope(results.points(), &ResultPoint::published);
-  if (!std::isnan(published_slope))
-    results.compare({.what = "pairs per parameter (slope of a line through the authors' points at "
-                             "these sizes, and through ours)",
-                     .published = published_slope,
-                     .ours = linear_slope(results.points(), &ResultPoint::y),
-                     .digits = 4});
+  results.compare({.what = "pairs per parameter (slope of a line through the authors' points at "
+                           "these sizes, and through ours)",
+                   .published = linear_slope(results.points(), &ResultPoint::published),
+                   .ours = linear_slope(results.points(), &ResultPoint::y),
+                   .digits = 4});
   for (const ResultPoint& point : results.points())
-    if (!std::isnan(point.published))
-      results.compare({.what = fmt::format("pairs, {}, {} parameters", point.series, point.x),
-                       .published = point.published,
-                       .ours = point.y,
-                       .digits = 6});
+    results.compare({.what = fmt::format("pairs, {}, {} parameters", point.series, point.x),
+                     .published = point.published,
+                     .ours = point.y,
+                     .digits = 6});
   auto chart = results.chart_of_points("Capacity of a correlation memory",
                                        {"parameters h · d_h · d", Scale::kLog},
                                        {"pairs stored", Scale::kLog});

@@ -78,12 +78,11 @@ void run_depth(StudyContext& context) {
                  mosaic = validation_loss(trained[2 * i + 1]);
     const double ratio = mosaic / gpt, published = published_ratio(depth);
     table.add_row({depth, Cell::fixed(gpt, 4), Cell::fixed(mosaic, 4), Cell::fixed(ratio, 4),
-                   std::isnan(published) ? Cell("") : Cell::fixed(published, 4)});
-    if (!std::isnan(published))
-      results.compare({.what = "validation loss, Memory Mosaic over GPT, " + blocks(depth),
-                       .published = published,
-                       .ours = ratio,
-                       .digits = 4});
+                   fixed_or_empty(published, 4)});
+    results.compare({.what = "validation loss, Memory Mosaic over GPT, " + blocks(depth),
+                     .published = published,
+                     .ours = ratio,
+                     .digits = 4});
   }
   results.add_table("depths", std::move(table));
   add_network_results(trained, corpus, results);

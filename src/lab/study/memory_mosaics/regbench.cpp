@@ -244,10 +244,9 @@ void add_comparisons(const std::vector<RegBenchOutcome>& outcomes, StudyResults&
         fmt::format("{}, {} languages{}", outcome.name, outcome.config.data.languages,
                     outcome.is_on_new_languages() ? "" : ", new strings of the same");
     const auto compare = [&](const char* label, double published, const char* metric) {
-      if (!std::isnan(published))
-        results.compare({.what = fmt::format("{}: {}", where, label),
-                         .published = published,
-                         .ours = outcome.training.trained.test.at(metric)});
+      results.compare({.what = fmt::format("{}: {}", where, label),
+                       .published = published,
+                       .ours = outcome.training.trained.test.at(metric)});
     };
     compare("accuracy", outcome.published.accuracy, "accuracy");
     compare("TVD", outcome.published.distance, "distance");

@@ -162,7 +162,7 @@ void run_planner_check(StudyContext& context) {
     const MemoryPlan plan = plan_memory(RankedLaw::zipf(c.inputs, c.alpha), c.outputs, c.error);
     const Spread simulated = measured_once(context, fmt::format("plan {}", done), [&] {
       return simulate_plan(zipf_task(c.inputs, c.outputs, c.alpha), plan, settings.runs,
-                           run_seed(context, 0));
+                           context.seed());
     });
     table.add_row({c.alpha, c.inputs, c.outputs, c.error, static_cast<int64_t>(plan.samples),
                    plan.dimension, plan.stored, Cell::significant(plan.error, 3),
@@ -209,7 +209,7 @@ Spread simulated_item_error(const StoredItems& c, int64_t fewest, int64_t most, 
   do {
     const auto done = static_cast<int64_t>(errors.size());
     const auto more = parallel_runs(std::min(fewest, most - done), [&](int64_t run) {
-      return population_errors(task, memory, tessera::run_seed(seed, done + run))[0][0];
+      return population_errors(task, memory, run_seed(seed, done + run))[0][0];
     });
     errors.insert(errors.end(), more.begin(), more.end());
     spread = spread_of(errors);
@@ -239,7 +239,8 @@ void run_error_per_item(StudyContext& context) {
     const std::string name =
         fmt::format("M = {}, d = {}, P = {}", c.outputs, c.dimension, c.stored);
     const Spread simulated = measured_once(context, name, [&] {
-      return simulated_item_error(c, settings.runs, settings.most_runs, run_seed(context, done));
+      return simulated_item_error(c, settings.runs, settings.most_runs,
+                                  run_seed(context.seed(), done));
     });
     const OutputLaw outputs = OutputLaw::balanced(c.outputs);
     const double predicted = stored_item_error(outputs, static_cast<double>(c.stored), c.dimension);
@@ -333,7 +334,7 @@ void run_decoders(StudyContext& context) {
           return std::vector<double>{errors.plain, errors.ratio, errors.predicted};
         });
     const auto expected_error = [&](int decoder) {
-      return context.references_hold() ? Cell::fixed(expected[k][decoder], 3) : Cell();
+      return fixed_or_empty(context.reference(expected[k][decoder]), 3);
     };
     table.add_row(
         {fmt::format("Zipf({:g})", settings.alpha), sizes[k], Cell::fixed(spreads[0].mean, 3),

@@ -29,7 +29,7 @@ double error_of(const AssociationTask& task, std::span<const double> found,
 std::vector<double> errors_of_run(const AssociationTask& task, int64_t d, uint64_t seed) {
   const std::vector<float> all_stored(task.law.size(), 1);
   const auto found = found_outputs(task, all_stored, d, seed);
-  const auto drawn = random_directions(task.outputs, d, tessera::run_seed(seed, 1));
+  const auto drawn = random_directions(task.outputs, d, run_seed(seed, 1));
   const std::vector<double> random(drawn.begin(), drawn.end());
   const auto simplex = simplex_outputs(task.outputs, d);
   const auto fitting = compensating_outputs(task, found, simplex, d, kSteps);
@@ -40,7 +40,7 @@ std::vector<double> errors_of_run(const AssociationTask& task, int64_t d, uint64
 /// The outputs' products, before and after they were fitted to one memory.
 void draw_products(StudyContext& context, const AssociationTask& task, int64_t d) {
   const std::vector<float> all_stored(task.law.size(), 1);
-  const auto found = found_outputs(task, all_stored, d, run_seed(context, 0));
+  const auto found = found_outputs(task, all_stored, d, context.seed());
   const auto u = compensating_outputs(task, found, simplex_outputs(task.outputs, d), d, kSteps);
   std::vector<std::string> names;
   for (int32_t y = 1; y <= task.outputs; ++y) names.push_back(fmt::format("{}", y));

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "lab/study/scaling_laws/studies.h"
@@ -64,8 +63,7 @@ std::vector<Spread> best_linear_errors(StudyContext& context, const Settings& se
   const RankedLaw law = RankedLaw::zipf(settings.inputs, settings.alpha);
   std::vector<Spread> errors;
   for (const int64_t dimension : dimensions) {
-    const auto plan =
-        best_memory(law, settings.outputs, dimension, std::numeric_limits<double>::infinity());
+    const auto plan = best_memory(law, settings.outputs, dimension, kAllData);
     const std::vector<SimulatedMemory> memory = {
         {scheme_weights({.rho = 0, .stored = plan.stored}, task.law), {dimension}}};
     errors.push_back(measured_number(
@@ -286,11 +284,15 @@ std::vector<Spread> least_errors(StudyContext& context, const std::string& part,
 void run_general_weights(StudyContext& context) {
   const Settings settings =
       settings_of(context, {.runs = 40, .inputs = 2000, .outputs = 50, .alpha = 1.2});
+  constexpr int64_t kFewestStored = 10;
+  if (settings.inputs < kFewestStored)
+    throw UsageError("inputs is {}, expected {} or more: so many are stored at least",
+                     settings.inputs, kFewestStored);
   const AssociationTask task = drawn_outputs(settings, context.seed());
   const auto dimensions = log_spaced(settings.outputs, 20 * settings.outputs, 6);
   const auto d = as_doubles(dimensions);
   std::vector<std::vector<float>> first, capped;
-  for (const int64_t stored : log_spaced(10, settings.inputs, 12)) {
+  for (const int64_t stored : log_spaced(kFewestStored, settings.inputs, 12)) {
     first.push_back(scheme_weights({.rho = 0, .stored = stored}, task.law));
     for (const int64_t most : log_spaced(1, settings.inputs, 8)) {
       auto& weights = capped.emplace_back(capped_weights(task, most));

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 
 #include "lab/study/scaling_laws/studies.h"
@@ -19,8 +18,6 @@ namespace tessera::scaling_laws {
 namespace {
 
 using namespace theory;
-
-constexpr double kAllData = std::numeric_limits<double>::infinity();
 
 /// What simulates memories, where the studies of their expected error have nothing to simulate.
 const std::vector<std::string_view> kOfSimulation = {"runs", "simulated_inputs"};
@@ -164,9 +161,9 @@ void run_proposition2(StudyContext& context) {
       const auto errors =
           simulated_errors(context, name, settings.runs, task, {.rho = rho}, dimensions);
       const double exponent = -unthresholded_exponent(alpha, rho);
-      const double slope = log_log_slope(d, expected);
-      table.add_row({Cell(alpha), Cell(rho), Cell::fixed(exponent, 3), Cell::fixed(slope, 3),
-                     Cell::fixed(log_log_slope(d, means(errors)), 3), settings.simulated_inputs});
+      const double slope = exponent_of(d, expected);
+      table.add_row({Cell(alpha), Cell(rho), Cell::fixed(exponent, 3), fixed_or_empty(slope, 3),
+                     fixed_or_empty(exponent_of(d, means(errors)), 3), settings.simulated_inputs});
       context.results().compare({name + ": exponent of d", exponent, slope});
       add_curve(context.results(), name, d, errors);
       Series curve{fmt::format("ρ = {:g}", rho), {}};
@@ -221,7 +218,7 @@ void run_proposition3(StudyContext& context) {
       const bool needs_none = 2 * rho * alpha > 1;  // the error hardly depends on P
       table.add_row({Cell(alpha), Cell(rho), Cell::fixed(-(alpha - 1) / printed, 3),
                      Cell::fixed(-thresholded_exponent(alpha, rho), 3),
-                     Cell::fixed(log_log_slope(d, errors), 3), Cell::fixed(1 / printed, 3),
+                     fixed_or_empty(exponent_of(d, errors), 3), Cell::fixed(1 / printed, 3),
                      needs_none ? Cell() : Cell::fixed(1.0, 3),
                      needs_none ? Cell() : Cell::fixed(log_log_slope(d, stored), 3)});
       for (size_t k = 0; k < d.size(); ++k)

@@ -130,10 +130,9 @@ void add_training(StudyContext& context, const AssociationTask& task, int64_t ru
   add_curve(context.results(), std::string(how.name), as_doubles(dimensions), spreads, 0.5,
             how.published);
   for (size_t k = 0; k < dimensions.size(); ++k)
-    if (!std::isnan(how.published[k]))
-      context.results().compare({fmt::format("{}, d = {} (± {:.2g})", how.name, dimensions[k],
-                                             spreads[k].standard_error()),
-                                 how.published[k], spreads[k].mean});
+    context.results().compare(
+        {fmt::format("{}, d = {} (± {:.2g})", how.name, dimensions[k], spreads[k].standard_error()),
+         how.published[k], spreads[k].mean});
 }
 
 std::vector<std::string> names_of(std::span<const Training> trainings) {
@@ -234,7 +233,7 @@ void run_learned_embeddings(StudyContext& context) {
   auto planes = std::make_unique<Panels>("Learned in two dimensions");
   for (const int32_t outputs : {5, 10}) {
     const AssociationTask task = zipf_task(settings.inputs, outputs, settings.alpha);
-    const auto model = learned_in_the_plane(task, 1e-3, 10000, run_seed(context, 0));
+    const auto model = learned_in_the_plane(task, 1e-3, 10000, context.seed());
     planes->add(plane_chart(task, model));
     results.compare({fmt::format("error in two dimensions, M = {}", outputs), 0,
                      population_error_of_scores(task, model_scores(task, model))});
@@ -325,9 +324,8 @@ void run_rescaled_gradients(StudyContext& context) {
     add_curve(context.results(), deviation_names.back().series, epochs, deviations);
     const int64_t shown[] = {1, 4, 11, 100};
     for (size_t j = 0; j < 4; ++j)
-      if (!std::isnan(expected[k][j]))
-        reference.add(fmt::format("{}, epoch {}", how.name, shown[j]), expected[k][j],
-                      errors[shown[j] - 1]);
+      reference.add(fmt::format("{}, epoch {}", how.name, shown[j]), expected[k][j],
+                    errors[shown[j] - 1]);
     if (k == 0) {
       reference.add("SGD, gradient deviation, first epoch", .057, deviations.front());
       reference.add("SGD, gradient deviation, last epoch", .0032, deviations.back());
@@ -358,7 +356,7 @@ void run_rescaled_gradient_snapshots(StudyContext& context) {
   for (size_t k = 0; k < 3; ++k) {
     const PopulationRule& how = population_rules()[k];
     auto panels = std::make_unique<Panels>("Answers while learning: " + how.name);
-    auto model = random_model(task, kPopulationDimension, OutputScale::kUnit, run_seed(context, 0));
+    auto model = random_model(task, kPopulationDimension, OutputScale::kUnit, context.seed());
     for (int64_t t = 0; t < 100; ++t) {
       descend(task, population, {.rule = how.rule, .memory = how.step_size}, model);
       const auto scores = model_scores(task, model);

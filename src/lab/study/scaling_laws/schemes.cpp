@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <tuple>
 
 #include "lab/study/scaling_laws/studies.h"
@@ -260,12 +259,12 @@ void run_schemes_with_more_inputs(StudyContext& context) {
 void run_stored_heatmaps(StudyContext& context) {
   const Settings settings = settings_of(context, {.inputs = 10, .alpha = 1, .unused = {"runs"}});
   const AssociationTask task = task_of(settings);
-  const auto counts = nested_counts(task, {1000}, run_seed(context, 0)).front();
+  const auto counts = nested_counts(task, {1000}, context.seed()).front();
   auto panels = std::make_unique<Panels>("What the schemes answer with");
   for (const int64_t d : {10, 50}) {
     for (const int rho : {0, 1}) {
       // W = sum of q(x) u e^T with q = 1 or the share in the data.
-      auto model = random_model(task, d, OutputScale::kUnit, run_seed(context, 0));
+      auto model = random_model(task, d, OutputScale::kUnit, context.seed());
       for (int64_t x = 0; x < task.inputs(); ++x) {
         const float q =
             rho == 0 ? static_cast<float>(counts[x] > 0) : static_cast<float>(counts[x]) / 1000.0f;
@@ -311,8 +310,7 @@ void run_error_rates(StudyContext& context) {
   for (const int64_t dimension : dimensions) {
     frequency.push_back(predicted_error(
         summarise_zipf_memory(settings.inputs, outputs, settings.alpha, {.rho = 1}), dimension));
-    threshold.push_back(
-        best_memory(law, outputs, dimension, std::numeric_limits<double>::infinity()).error);
+    threshold.push_back(best_memory(law, outputs, dimension, kAllData).error);
   }
   for (const double samples : T) unseen.push_back(law.unseen_mass(samples));
   StudyResults& results = context.results();
@@ -342,12 +340,12 @@ void run_error_rates(StudyContext& context) {
   results.add_chart("samples", std::move(against_samples),
                     "What T samples do not show (Proposition 1, eq. 6): the share of the error "
                     "that no scheme avoids.");
-  results.compare({"q = p: exponent of d", slow, log_log_slope(d, frequency)});
+  results.compare({"q = p: exponent of d", slow, exponent_of(d, frequency)});
   results.compare(
       {"q = 1 on the most frequent: exponent of d (published: without the "
        "logarithm that the best P brings)",
-       fast, log_log_slope(d, threshold)});
-  results.compare({"both: exponent of T", of_data, log_log_slope(T, unseen)});
+       fast, exponent_of(d, threshold)});
+  results.compare({"both: exponent of T", of_data, exponent_of(T, unseen)});
   results.add_difference(
       "The slopes are those of the expected error by quadrature, not of simulated runs; P is the "
       "best one for each d, where the table stores d (which logarithms forbid in practice).");

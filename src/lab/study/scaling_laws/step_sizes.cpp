@@ -31,7 +31,7 @@ void show_updates(StudyContext& context, const std::vector<double>& step_sizes,
   StudyResults& results = context.results();
   Table updates_table("Updates with confidence below 0.8", {"step size", "updates", "of steps"});
   for (const double step_size : step_sizes) {
-    SampledDescent sampled(task, kDimension, run_seed(context, 0));
+    SampledDescent sampled(task, kDimension, context.seed());
     const std::string name = step_size > 1 ? "large" : "small";
     int64_t pictures = 0, updates = 0;
     auto panels =
@@ -204,7 +204,7 @@ void run_adaptive_step(StudyContext& context) {
       means[k].push_back(found[k].mean);
       standard_errors[k].push_back(found[k].standard_error());
       table.add_row({c.inputs, c.dimension, c.steps, kStepRules[k],
-                     context.references_hold() ? Cell::fixed(c.expected[k], 3) : Cell(),
+                     fixed_or_empty(context.reference(c.expected[k]), 3),
                      Cell::fixed(found[k].mean, 4), Cell::fixed(found[k].standard_error(), 4)});
       context.results().add_point(
           point_of(kStepRules[k], static_cast<double>(c.dimension), found[k]));

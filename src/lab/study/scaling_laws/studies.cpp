@@ -22,10 +22,6 @@ Settings settings_of(StudyContext& context, Settings paper) {
   return settings;
 }
 
-uint64_t run_seed(const StudyContext& context, int64_t run) {
-  return tessera::run_seed(context.seed(), run);
-}
-
 theory::WeightedBatch Samples::batch(int64_t size) {
   std::vector<int32_t> draws(static_cast<size_t>(size));
   for (int32_t& input : draws) input = draw();
@@ -45,8 +41,8 @@ std::vector<Spread> measured(StudyContext& context, const std::string& part, int
                              const RunNumbers& numbers) {
   // Mean and deviation of each number, one after the other.
   const auto kept = context.part(part, [&] {
-    const auto of_runs =
-        theory::parallel_runs(runs, [&](int64_t run) { return numbers(run_seed(context, run)); });
+    const auto of_runs = theory::parallel_runs(
+        runs, [&](int64_t run) { return numbers(run_seed(context.seed(), run)); });
     std::vector<double> spreads;
     for (size_t k = 0; k < of_runs.at(0).size(); ++k) {
       std::vector<double> column;
@@ -118,6 +114,7 @@ ReferenceTable::ReferenceTable(const StudyContext& context)
           {"what", "reference", "ours", "standard error", "difference"}) {}
 
 void ReferenceTable::add(const std::string& what, double reference, const Spread& ours) {
+  if (std::isnan(reference)) return;
   table_.add_row({what, Cell::significant(reference, 3), Cell::significant(ours.mean, 3),
                   Cell::significant(ours.standard_error(), 2),
                   Cell::significant(ours.mean - reference, 2)});
@@ -126,8 +123,7 @@ void ReferenceTable::add(const std::string& what, double reference, const Spread
 void ReferenceTable::add_curve(const std::string& what, std::span<const double> x,
                                std::span<const double> reference, std::span<const Spread> ours) {
   for (size_t k = 0; k < x.size() && k < reference.size(); ++k)
-    if (!std::isnan(reference[k]))
-      add(fmt::format("{} at {:g}", what, x[k]), reference[k], ours[k]);
+    add(fmt::format("{} at {:g}", what, x[k]), reference[k], ours[k]);
 }
 
 void ReferenceTable::finish(StudyResults& results) {
@@ -166,6 +162,10 @@ Series reference_line(const std::string& name, const std::vector<double>& x, dou
   Series line{name, {}, SeriesStyle::kReference, colour_of};
   for (const double at : x) line.points.push_back({at, constant * std::pow(at, power)});
   return line;
+}
+
+double exponent_of(std::span<const double> x, std::span<const double> errors) {
+  return std::ranges::min(errors) > 0 ? log_log_slope(x, errors) : ResultPoint::kNone;
 }
 
 const std::vector<int64_t>& usual_dimensions() {

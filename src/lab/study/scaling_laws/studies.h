@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -47,9 +48,6 @@ Settings settings_of(StudyContext& context, Settings paper);
 
 /// The stream of random numbers from which samples are drawn; embeddings have streams of their own.
 constexpr uint64_t kSampleStream = 2;
-
-/// Seed of one run of the study: tessera::run_seed.
-uint64_t run_seed(const StudyContext& context, int64_t run);
 
 /// Samples of a task, drawn by the seed from the stream for them.
 class Samples {
@@ -117,12 +115,13 @@ void add_curve(StudyResults& results, const std::string& series, std::span<const
 ResultPoint point_of(const std::string& series, double x, const Spread& y);
 
 /// Numbers of another implementation of the paper's equations, where the paper shows a curve
-/// without its numbers: name, theirs, ours, ours' standard error. Left out where they do not hold.
+/// without its numbers: name, theirs, ours, ours' standard error. Left out where they do not hold;
+/// so is a row whose reference is NaN.
 class ReferenceTable {
  public:
   explicit ReferenceTable(const StudyContext& context);
   void add(const std::string& what, double reference, const Spread& ours);
-  /// A curve at once; points whose reference is NaN are left out.
+  /// A curve at once.
   void add_curve(const std::string& what, std::span<const double> x,
                  std::span<const double> reference, std::span<const Spread> ours);
   void finish(StudyResults& results);
@@ -142,6 +141,12 @@ std::unique_ptr<HeatMap> answer_map(const theory::AssociationTask& task,
 /// The dashed line constant * x^power, in the colour of another series, or grey.
 Series reference_line(const std::string& name, const std::vector<double>& x, double constant,
                       double power, const std::string& colour_of = "");
+
+/// log_log_slope(): an exponent of errors by dimension or data; NaN where an error is 0.
+double exponent_of(std::span<const double> x, std::span<const double> errors);
+
+/// As many samples as there are.
+constexpr double kAllData = std::numeric_limits<double>::infinity();
 
 /// The axes of most charts of these studies.
 inline const Axis kLogDimension = {"d", Scale::kLog}, kLogError = {"error", Scale::kLog};
