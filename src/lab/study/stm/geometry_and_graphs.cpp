@@ -84,6 +84,14 @@ ComparisonSettings<Task> paper_combinatorial() {
   return settings;
 }
 
+/// quick: sizes for --quick.
+template <typename Task>
+ComparisonSettings<Task> combinatorial_settings(StudyContext& context, const Task& quick,
+                                                const ComparisonSettings<Task>& standard) {
+  const auto paper = paper_combinatorial<Task>();
+  return context.settings(shortest(paper, quick, 4'000), standard, paper, {"task"});
+}
+
 /// Accuracies of table 3, percent.
 using PublishedScores = std::map<std::string, double>;
 
@@ -147,9 +155,15 @@ void compare_on_points(StudyContext& context, const std::string& task_name,
                                                  trained_on, papers.min_points, papers.max_points));
 }
 
-/// A difference in both graph tasks.
-template <typename Settings>
-void add_graph_difference(StudyContext& context, const Settings& settings) {
+task::GraphConfig small_graphs() {
+  return {.max_nodes = 8, .max_edges = 12, .features = 16};
+}
+
+void compare_on_graphs(StudyContext& context, const std::string& task_name,
+                       const ComparisonSettings<task::GraphConfig>& standard,
+                       const PublishedScores& published) {
+  const auto settings = combinatorial_settings(context, small_graphs(), standard);
+  compare_on_combinatorial(context, task_name, settings, published, "metric not stated");
   context.results().add_difference(fmt::format(
       "Graphs of {} to {} nodes and at most {} edges; the paper has 5 to 20 nodes and 6 to 30 "
       "edges, leaves the encoding open, and does not say whether the padding of short answers "
@@ -158,10 +172,6 @@ void add_graph_difference(StudyContext& context, const Settings& settings) {
 }
 
 constexpr auto kStandard = task::PointCoordinates::kStandard;
-
-task::GraphConfig small_graphs() {
-  return {.max_nodes = 8, .max_edges = 12, .features = 16};
-}
 
 /// Models of some 390,000 parameters, a rate that falls, and five points at first. Three points at
 /// first, factors alpha of 0 and batches of 32 lead to the same. On three points alone, and with
@@ -179,14 +189,10 @@ ComparisonSettings<task::PointTaskConfig> wider_hulls() {
 }
 
 void run_convex_hull(StudyContext& context) {
-  using task::PointTaskConfig;
-  const PointTaskConfig small = {
+  const task::PointTaskConfig small = {
       .min_points = 5, .max_points = 5, .most_points = 5, .coordinates = kStandard};
-  const auto settings =
-      context.settings(shortest(paper_combinatorial<PointTaskConfig>(), small, 4'000),
-                       wider_hulls(), paper_combinatorial<PointTaskConfig>(), {"task"});
   compare_on_points(
-      context, "convex-hull", settings,
+      context, "convex-hull", combinatorial_settings(context, small, wider_hulls()),
       {{5, {{"LSTM", 89.15}, {"ALSTM", 89.92}, {"DNC", 89.42}, {"RMC", 93.72}, {"STM", 96.85}}},
        {10, {{"LSTM", 82.24}, {"ALSTM", 85.22}, {"DNC", 79.47}, {"RMC", 81.23}, {"STM", 91.88}}}});
 }
@@ -206,14 +212,10 @@ ComparisonSettings<task::TravellingSalesmanConfig> growing_tours(
 }
 
 void run_travelling_salesman(StudyContext& context) {
-  using task::TravellingSalesmanConfig;
-  const TravellingSalesmanConfig small = {
+  const task::TravellingSalesmanConfig small = {
       {.min_points = 5, .max_points = 5, .most_points = 5, .coordinates = kStandard}};
-  const auto settings = context.settings(
-      shortest(paper_combinatorial<TravellingSalesmanConfig>(), small, 4'000), growing_tours(small),
-      paper_combinatorial<TravellingSalesmanConfig>(), {"task"});
   compare_on_points(
-      context, "travelling-salesman", settings,
+      context, "travelling-salesman", combinatorial_settings(context, small, growing_tours(small)),
       {{5, {{"LSTM", 73.15}, {"ALSTM", 71.79}, {"DNC", 73.24}, {"RMC", 72.83}, {"STM", 73.96}}},
        {10, {{"LSTM", 62.13}, {"ALSTM", 55.51}, {"DNC", 61.53}, {"RMC", 37.93}, {"STM", 69.43}}}});
   context.results().add_difference(
@@ -243,27 +245,15 @@ ComparisonSettings<task::GraphConfig> growing_paths() {
 }
 
 void run_shortest_path(StudyContext& context) {
-  using task::GraphConfig;
-  const auto settings =
-      context.settings(shortest(paper_combinatorial<GraphConfig>(), small_graphs(), 4'000),
-                       growing_paths(), paper_combinatorial<GraphConfig>(), {"task"});
-  compare_on_combinatorial(
-      context, "shortest-path", settings,
-      {{"LSTM", 72.38}, {"ALSTM", 76.70}, {"DNC", 83.59}, {"RMC", 66.71}, {"STM", 93.43}},
-      "metric not stated");
-  add_graph_difference(context, settings);
+  compare_on_graphs(
+      context, "shortest-path", growing_paths(),
+      {{"LSTM", 72.38}, {"ALSTM", 76.70}, {"DNC", 83.59}, {"RMC", 66.71}, {"STM", 93.43}});
 }
 
 void run_spanning_tree(StudyContext& context) {
-  using task::GraphConfig;
-  const auto settings =
-      context.settings(shortest(paper_combinatorial<GraphConfig>(), small_graphs(), 4'000),
-                       growing_graphs(5e-3), paper_combinatorial<GraphConfig>(), {"task"});
-  compare_on_combinatorial(
-      context, "spanning-tree", settings,
-      {{"LSTM", 80.11}, {"ALSTM", 73.40}, {"DNC", 82.24}, {"RMC", 74.98}, {"STM", 94.77}},
-      "metric not stated");
-  add_graph_difference(context, settings);
+  compare_on_graphs(
+      context, "spanning-tree", growing_graphs(5e-3),
+      {{"LSTM", 80.11}, {"ALSTM", 73.40}, {"DNC", 82.24}, {"RMC", 74.98}, {"STM", 94.77}});
 }
 
 }  // namespace

@@ -56,12 +56,9 @@ std::vector<Contestant> farthest_contestants(const FarthestSettings& settings) {
 void run_nth_farthest(StudyContext& context) {
   const FarthestSettings settings =
       context.settings(quick_farthest(), default_farthest(), paper_farthest(), {"task"});
-  const bool as_published = has_papers_sizes(settings.task);
-  compare_models(context, "nth-farthest", settings, farthest_contestants(settings),
-                 as_published ? "" : "other sizes");
-  if (!as_published)
-    context.results().add_difference(fmt::format("{} vectors of {} numbers; the paper has 8 of 16.",
-                                                 settings.task.vectors, settings.task.dimension));
+  compare_at_these_sizes(context, "nth-farthest", settings, farthest_contestants(settings),
+                         fmt::format("{} vectors of {} numbers; the paper has 8 of 16.",
+                                     settings.task.vectors, settings.task.dimension));
 }
 
 }  // namespace

@@ -149,12 +149,6 @@ ComparisonSettings<Task> in_smaller_batches(ComparisonSettings<Task> settings, i
   return settings;
 }
 
-/// Whether the task has its defaults, which are the paper's sizes.
-template <config::Configuration Task>
-bool has_papers_sizes(const Task& task) {
-  return config::to_json(task) == config::to_json(Task{});
-}
-
 /// Trains those of the contestants that the settings name, each `runs` times. Adds the results and
 /// compares with what was published. Throws UsageError on a name that is not among the
 /// contestants'.
@@ -184,6 +178,17 @@ std::vector<TrainedContestant<task::TaskLearner>> compare_models(
   add_comparison(models, context.results(), unlike);
   add_training_differences(settings.train, settings.stm, context.results());
   return models;
+}
+
+/// The same. Where the task has other sizes than its defaults, which are the paper's, published
+/// scores are not compared, and `sizes` says ours beside the paper's.
+template <config::Configuration Task>
+void compare_at_these_sizes(StudyContext& context, const std::string& task_name,
+                            const ComparisonSettings<Task>& settings,
+                            const std::vector<Contestant>& contestants, const std::string& sizes) {
+  const bool as_published = config::to_json(settings.task) == config::to_json(Task{});
+  compare_models(context, task_name, settings, contestants, as_published ? "" : "other sizes");
+  if (!as_published) context.results().add_difference(sizes);
 }
 
 }  // namespace tessera::stm_study

@@ -39,9 +39,7 @@ void compare_on_vectors(StudyContext& context, const std::string& task_name,
                         const std::string& sizes) {
   std::vector<Contestant> contestants = baseline_contestants(settings.baselines);
   contestants.push_back({"STM", model_table<Stm>(settings.stm), published});
-  const bool as_published = has_papers_sizes(settings.task);
-  compare_models(context, task_name, settings, contestants, as_published ? "" : "other sizes");
-  if (!as_published) context.results().add_difference(sizes);
+  compare_at_these_sizes(context, task_name, settings, contestants, sizes);
 }
 
 void run_copy(StudyContext& context) {
