@@ -30,6 +30,16 @@ void check_rates(const std::vector<double>& learning_rates) {
       throw UsageError("learning_rates has {:g}, expected numbers above 0", rate);
 }
 
+TrainConfig at_rate(TrainConfig train, double rate) {
+  train.min_learning_rate *= rate / train.learning_rate;
+  train.learning_rate = rate;
+  return train;
+}
+
+bool has_heads(const config::Json& model) {
+  return model.at("kind") != "lstm";
+}
+
 std::string folder_name(std::string_view name) {
   std::string folder;
   bool is_between = false;

@@ -52,6 +52,12 @@ std::vector<Named> chosen_by_name(const std::vector<Named>& all,
 /// is not above 0.
 void check_rates(const std::vector<double>& learning_rates);
 
+/// The same training at another rate, of which the lowest rate stays the same share.
+TrainConfig at_rate(TrainConfig train, double rate);
+
+/// Whether the network of this table [model] has heads: an LSTM has none.
+bool has_heads(const config::Json& model);
+
 /// A name as one of a folder or a file: letters and digits, in lower case, a hyphen for whatever
 /// lies between them. "STM, n_q = 8" -> "stm-n-q-8".
 std::string folder_name(std::string_view name);

@@ -252,13 +252,19 @@ TEST_F(StmStudies, RefuseAModelBeforeAnotherIsTrained) {
   EXPECT_THAT(refusal("copy", settings), HasSubstr("together too large"));
 }
 
+/// Recipes of a task that takes no time, at these rates and from these alphas.
+Json tiny_recipes(const Json& learning_rates, const Json& alphas) {
+  const Json train = {{"steps", 2}, {"batch", 4}, {"warmup_steps", 0}, {"evaluate_batches", 1}};
+  return {{"sizes", {"bits=2", "max_length=2"}},
+          {"learning_rates", learning_rates},
+          {"alphas", alphas},
+          {"widths", {4}},
+          {"train", train}};
+}
+
 // Two rates and two starts of the STM, and four rates of the LSTM between the two.
 TEST_F(StmStudies, RecipesTryEachModelAsOften) {
-  const Json train = {{"steps", 2}, {"batch", 4}, {"warmup_steps", 0}, {"evaluate_batches", 1}};
-  const StudyResults results = run("recipes", {{"sizes", {"bits=2", "max_length=2"}},
-                                               {"learning_rates", {1e-3, 8e-3}},
-                                               {"widths", {4}},
-                                               {"train", train}});
+  const StudyResults results = run("recipes", tiny_recipes({1e-3, 8e-3}, {0, 0.5}));
   std::map<std::string, std::vector<double>> rates;
   for (const ResultPoint& point : results.points()) rates[point.series].push_back(point.x);
   EXPECT_THAT(rates["STM"], testing::ElementsAre(1e-3, 1e-3, 8e-3, 8e-3));
@@ -268,6 +274,11 @@ TEST_F(StmStudies, RecipesTryEachModelAsOften) {
   EXPECT_THAT(refusal("recipes", {{"alphas", Json::array()}}), HasSubstr("alphas is empty"));
   EXPECT_THAT(refusal("recipes", {{"learning_rates", {0.1, 0}}}),
               HasSubstr("learning_rates has 0"));
+}
+
+TEST_F(StmStudies, RecipesThatAreShownAlikeAreTrainedApart) {
+  const StudyResults results = run("recipes", tiny_recipes({1e-3, 1.001e-3}, {0.5, -0.5}));
+  EXPECT_EQ(results.points().size(), 8u);
 }
 
 TEST_F(StmStudies, RankIsPrintedBeforeAndAfterTraining) {

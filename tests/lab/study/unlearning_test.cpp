@@ -8,6 +8,7 @@
 #include <set>
 
 #include "lab/study/memo/invented_authors.h"
+#include "lab/study/memo/studies.h"
 #include "lab/study/memo/subjects.h"
 #include "tests/lab/study/quick_study.h"
 #include "tests/support/temporary_folder.h"
@@ -129,6 +130,7 @@ TEST(Unlearning, RefusesSettingsBeforeAnyWork) {
   EXPECT_EQ(refusal({{"shares", config::Json::array()}}),
             "shares is empty, so nothing is measured");
   EXPECT_EQ(refusal({{"beta", 0}}), "beta is 0, expected more than 0");
+  EXPECT_THAT(refusal({{"dimension", 100}}), testing::HasSubstr("dimension is 100, expected"));
   EXPECT_THAT(refusal({{"network", {{"batch", 0}}}}), testing::HasSubstr("network.batch is 0"));
   EXPECT_FALSE(std::filesystem::exists(folder / "study"));
 }

@@ -196,7 +196,7 @@ Json sized_model(const MqarSettings& settings, const Trial& trial) {
                 {"channels", trial.channels},
                 {"window", trial.rung.length},
                 {"dropout", 0}});
-  if (model.at("kind") != "lstm") model["heads"] = settings.heads;
+  if (has_heads(model)) model["heads"] = settings.heads;
   return model;
 }
 
@@ -349,12 +349,9 @@ void run_mqar(StudyContext& context) {
 }  // namespace
 
 Study mqar() {
-  return {.id = "benchmarks/mqar",
-          .title = "Multi-query associative recall: right answers by the size of the state",
-          .paper = "Arora et al. 2023",
-          .figure = "beside figure 2",
-          .cost = {.quick = about(100), .standard = about(2400)},
-          .run = run_mqar};
+  return of_paper("Arora et al. 2023")
+      .study("mqar", "Multi-query associative recall: right answers by the size of the state",
+             "beside figure 2", {about(100), about(2400)}, run_mqar);
 }
 
 }  // namespace tessera::benchmark_study

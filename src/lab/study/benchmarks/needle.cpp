@@ -332,12 +332,9 @@ void run_needle(StudyContext& context) {
 }  // namespace
 
 Study needle() {
-  return {.id = "benchmarks/needle",
-          .title = "Needles in stories longer than the training window",
-          .paper = "Hsieh et al. 2024",
-          .figure = "after RULER",
-          .cost = {.quick = took(20), .standard = about(2400)},
-          .run = run_needle};
+  return of_paper("Hsieh et al. 2024")
+      .study("needle", "Needles in stories longer than the training window", "after RULER",
+             {took(20), about(2400)}, run_needle);
 }
 
 }  // namespace tessera::benchmark_study

@@ -279,12 +279,9 @@ void run_stored_bits(StudyContext& context) {
 }  // namespace
 
 Study stored_bits() {
-  return {.id = "benchmarks/stored-bits",
-          .title = "Bits that a trained network stores",
-          .paper = "Allen-Zhu & Li 2024",
-          .figure = "after figure 1",
-          .cost = {.quick = took(12), .standard = about(1500)},
-          .run = run_stored_bits};
+  return of_paper("Allen-Zhu & Li 2024")
+      .study("stored-bits", "Bits that a trained network stores", "after figure 1",
+             {took(12), about(1500)}, run_stored_bits);
 }
 
 }  // namespace tessera::benchmark_study

@@ -30,8 +30,7 @@ BestRate train_at_best_rate(const StudyContext& context, const task::TaskTrainin
   int64_t tried = 0;
   for (const double rate : rates) {
     task::TaskTrainingConfig with_rate = config;
-    with_rate.train.min_learning_rate *= rate / config.train.learning_rate;
-    with_rate.train.learning_rate = rate;
+    with_rate.train = at_rate(config.train, rate);
     const Contestant contestant{.name = name, .folder = fmt::format("{}-rate-{:g}", folder, rate)};
     if (context.progress()) fmt::print(context.progress(), "{}\n", contestant.folder);
     auto training =

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lab/learner/sequence/task_learner.h"
@@ -10,6 +11,11 @@
 
 /// Benchmarks of others on which the networks of several papers are compared.
 namespace tessera::benchmark_study {
+
+/// They stand together, of whichever paper each is.
+constexpr Paper of_paper(std::string_view name) {
+  return {"benchmarks", name};
+}
 
 /// Bytes of the numbers that the model keeps of one sequence of so many tokens, measured: those of
 /// the tensors of its state, but for counters.

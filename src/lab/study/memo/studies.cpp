@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tessera/base/consecutive.h"
 #include "tessera/base/error.h"
 #include "tessera/base/random.h"
 #include "tessera/model/initialisation.h"
@@ -80,12 +81,9 @@ StudyText beginning_of(const CorpusConfig& data, int64_t tokens, const StudyCont
 }
 
 std::vector<int64_t> random_places(int64_t begin, int64_t end, int64_t count, uint64_t seed) {
-  std::vector<int64_t> places;
-  if (end - begin <= count) {
-    for (int64_t place = begin; place < end; ++place) places.push_back(place);
-    return places;
-  }
+  if (end - begin <= count) return consecutive(end - begin, begin);
   RandomStream random(seed);
+  std::vector<int64_t> places;
   for (int64_t i = 0; i < count; ++i)
     places.push_back(begin +
                      static_cast<int64_t>(random.below(static_cast<uint64_t>(end - begin))));

@@ -14,6 +14,7 @@
 #include "tessera/base/progress.h"
 #include "tessera/base/random.h"
 #include "tessera/data/bpe_trainer.h"
+#include "tessera/memo/text_memory_config.h"
 #include "tessera/report/line_chart.h"
 #include "tessera/store/memo_writer.h"
 #include "tessera/store/store_token_memory.h"
@@ -304,6 +305,7 @@ void tabulate(StudyContext& context, const std::vector<Outcome>& all) {
 }
 
 void check_unlearning(const UnlearningSettings& settings) {
+  memo::check_config({.dimension = settings.dimension, .vocabulary = settings.vocabulary});
   check_not_empty("shares", settings.shares);
   for (const double share : settings.shares) {
     if (!(share > 0 && share < 1))
@@ -347,12 +349,9 @@ void run_unlearning(StudyContext& context) {
 }  // namespace
 
 Study unlearning() {
-  return {.id = "memo/unlearning",
-          .title = "Unlearning: a store that forgets beside networks that unlearn",
-          .paper = "Maini et al. 2024",
-          .figure = "not in the paper of MeMo",
-          .cost = {.quick = about(10), .standard = took(533)},
-          .run = run_unlearning};
+  return Paper{kPaper.id, "Maini et al. 2024"}.study(
+      "unlearning", "Unlearning: a store that forgets beside networks that unlearn",
+      "not in the paper of MeMo", {about(10), took(533)}, run_unlearning);
 }
 
 }  // namespace tessera::memo_study

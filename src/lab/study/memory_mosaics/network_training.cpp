@@ -15,9 +15,8 @@ LanguageModelTrainingConfig training_config(const NetworkSettings& settings,
                   {"window", settings.window},
                   {"dropout", settings.dropout},
                   {"precision", config::enum_name(settings.precision)}};
-  const auto kind = model.at("kind").get<std::string>();
-  if (kind != "lstm") config.model["heads"] = settings.heads;
-  if (kind == "memory_mosaic")
+  if (has_heads(model)) config.model["heads"] = settings.heads;
+  if (model.at("kind") == "memory_mosaic")
     config.model["parameterisation"] = config::enum_name(settings.parameterisation);
   config.model.update(model);
   config.data = settings.data;

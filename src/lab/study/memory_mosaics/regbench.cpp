@@ -150,7 +150,6 @@ struct Trial {
 
 /// Every combination of the search that this model tells apart.
 std::vector<Trial> trials_of(const Entry& entry, const RegBenchSettings& settings) {
-  const bool has_heads = entry.model.at("kind") != "lstm";
   std::vector<Trial> trials;
   for (const int64_t layers : settings.search.layers)
     for (const int64_t heads : settings.search.heads)
@@ -160,7 +159,7 @@ std::vector<Trial> trials_of(const Entry& entry, const RegBenchSettings& setting
           trial.model["layers"] = layers;
           trial.model["channels"] = channels;
           trial.model["dropout"] = settings.dropout;
-          if (has_heads) trial.model["heads"] = heads;
+          if (has_heads(entry.model)) trial.model["heads"] = heads;
           if (std::find(trials.begin(), trials.end(), trial) == trials.end())
             trials.push_back(std::move(trial));
         }

@@ -110,8 +110,7 @@ struct Result {
 TrainedNetwork train_once(NetworkSettings settings, Contestant network, double rate, uint64_t seed,
                           const std::string& place, const Corpus& corpus,
                           const StudyContext& context) {
-  settings.train.min_learning_rate *= rate / settings.train.learning_rate;
-  settings.train.learning_rate = rate;
+  settings.train = at_rate(settings.train, rate);
   settings.train.seed = seed;
   network.folder = fmt::format("{}/{}-rate-{}-seed-{}", place, network.folder, rate, seed);
   if (context.progress()) fmt::print(context.progress(), "{}\n", network.folder);

@@ -54,8 +54,13 @@ RecipeSettings quick_recipes() {
 /// A model with the rate at which it is tried.
 struct Try {
   std::string model, how;
+  std::string folder;  ///< with all digits: tries that are shown alike are trained apart
   config::Json table;
   double rate = 0;
+
+  std::string name() const {
+    return fmt::format("{}, {:.2g}{}", model, rate, how.empty() ? "" : ", " + how);
+  }
 };
 
 /// Every combination of what is tried of the STM.
@@ -67,6 +72,7 @@ std::vector<Try> stm_tries(const RecipeSettings& settings) {
         for (const int64_t width : settings.widths)
           tries.push_back(
               {"STM", fmt::format("alpha {:g}, n_q {}, d {}", alpha, slots, width),
+               fmt::format("stm-rate-{}-alpha-{}-n-q-{}-d-{}", rate, alpha, slots, width),
                model_table<Stm>(short_training_stm(slots, width, {alpha, alpha, alpha})), rate});
   return tries;
 }
@@ -77,9 +83,11 @@ std::vector<Try> tries_of(const Contestant& contestant, const RecipeSettings& se
   if (contestant.name == "STM") return tries;
   const auto [lowest, highest] = std::ranges::minmax(settings.learning_rates);
   const double last = std::max<double>(static_cast<double>(tries.size()) - 1, 1);
-  for (size_t i = 0; i < tries.size(); ++i)
-    tries[i] = {contestant.name, "", contestant.model,
-                lowest * std::pow(highest / lowest, static_cast<double>(i) / last)};
+  for (size_t i = 0; i < tries.size(); ++i) {
+    const double rate = lowest * std::pow(highest / lowest, static_cast<double>(i) / last);
+    tries[i] = {contestant.name, "", fmt::format("{}-rate-{}", folder_name(contestant.name), rate),
+                contestant.model, rate};
+  }
   return tries;
 }
 
@@ -117,9 +125,8 @@ void run_recipes(StudyContext& context) {
     std::string recipe;
     for (const Try& one : tries_of(model, settings)) {
       task::TaskLearner learner(config_of(one));
-      const std::string name =
-          fmt::format("{}, {:.2g}{}", one.model, one.rate, one.how.empty() ? "" : ", " + one.how);
-      const Trained trained = train_contestant(context, learner, {.name = name}, 0, 1);
+      const Trained trained =
+          train_contestant(context, learner, {.name = one.name(), .folder = one.folder}, 0, 1);
       const ShownMetric metric = learner.shown().front();
       const double test = metric.factor * trained.test.at(metric.name);
       table.add_row({one.model, fmt::format("{:.2g}", one.rate), one.how, learner.parameter_count(),
@@ -128,7 +135,7 @@ void run_recipes(StudyContext& context) {
       results.add_point({.series = one.model, .x = one.rate, .y = test});
       if (!(trained.validation_loss() < best)) continue;
       best = trained.validation_loss();
-      recipe = fmt::format("{}: {} {:.{}f}", name, metric.label, test, metric.decimals);
+      recipe = fmt::format("{}: {} {:.{}f}", one.name(), metric.label, test, metric.decimals);
     }
     best_of_all += fmt::format("{}\n", recipe);
   }
