@@ -12,6 +12,9 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
+#include "tessera/checkpoint/model_directory.h"
+#include "tessera/model/language_model.h"
+#include "tessera/model/model_kind.h"
 #include "tests/lab/study/quick_study.h"
 #include "tests/support/temporary_folder.h"
 
@@ -42,9 +45,9 @@ class NetworkStudies : public testing::Test {
   std::string read(const std::string& name) const { return read_file(folder_ / name); }
 
   /// A text of another kind.
-  std::string other_text() const {
+  std::string other_text(int sentences = 400) const {
     std::string text;
-    for (int i = 0; i < 400; ++i) text += fmt::format("{} times {} is {}. ", i, i, i * i);
+    for (int i = 0; i < sentences; ++i) text += fmt::format("{} times {} is {}. ", i, i, i * i);
     write_file(folder_ / "other.txt", text);
     return (folder_ / "other.txt").native();
   }
@@ -116,6 +119,31 @@ TEST_F(NetworkStudies, NeedWhatTheyAreGivenBeforeAnyTraining) {
       }),
       HasSubstr("nowhere"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "text-1" / "channels-64"));
+}
+
+TEST_F(NetworkStudies, NeedTheTokenizerOfAModelBeforeAnyTraining) {
+  save_model(folder_ / "bare", *make_language_model("lstm", {{"vocabulary", 257}}, 1));
+  EXPECT_THAT(message_of<DataError>([&] {
+                run("prompts", {{"mosaic", (folder_ / "bare").native()}});
+              }),
+              HasSubstr("holds no tokenizer"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "gpt"));
+}
+
+TEST_F(NetworkStudies, NeedAValidationTextOfTheirWindowsBeforeAnyTraining) {
+  EXPECT_THAT(message_of<UsageError>([&] {
+                run("attention", {{"window", 4096}});
+              }),
+              HasSubstr("tokens; the study reads windows of 12288"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "memory_mosaic"));
+}
+
+TEST_F(NetworkStudies, NeedAnotherTextOfAWindowBeforeAnyTraining) {
+  EXPECT_THAT(message_of<UsageError>([&] {
+                run("out-of-distribution", {{"other", other_text(2)}});
+              }),
+              HasSubstr("tokens; the study reads windows of 33"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "gpt"));
 }
 
 TEST_F(NetworkStudies, TrainedNetworksAreKept) {

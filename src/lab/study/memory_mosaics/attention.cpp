@@ -10,7 +10,6 @@
 
 #include "lab/study/memory_mosaics/network_training.h"
 #include "lab/study/memory_mosaics/studies.h"
-#include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/random.h"
@@ -74,9 +73,6 @@ const std::vector<Contestant>& attending_networks() {
 
 /// Windows [count, length] that begin anywhere in the validation text, the same for every network.
 at::Tensor random_windows(const Corpus& corpus, int64_t count, int64_t length, uint64_t seed) {
-  if (corpus.validation.size() < length)
-    throw UsageError("the validation text has {} tokens, the study reads windows of {}",
-                     corpus.validation.size(), length);
   RandomStream draws(seed, 0);
   std::vector<int64_t> ids(count * length);
   for (int64_t row = 0; row < count; ++row)
@@ -170,6 +166,7 @@ void run_attention(StudyContext& context) {
       context.settings(quick_attention(), default_attention(), paper_attention(), kNoSetting);
   StudyResults& results = context.results();
   const Corpus corpus = prepare_study_corpus(settings.data, context);
+  check_validation_text(corpus, kLongerBy * settings.window);
   const auto trained = train_networks(settings, attending_networks(), corpus, context);
 
   Table table("What the last position reads",

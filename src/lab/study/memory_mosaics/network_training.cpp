@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tessera/base/error.h"
+
 namespace tessera::memory_mosaics_study {
 namespace {
 
@@ -79,6 +81,12 @@ NetworkSettings paper_story_settings() {
   settings.data.stories = 2'200'000;
   settings.sample.tokens = 0;
   return settings;
+}
+
+void check_validation_text(const Corpus& corpus, int64_t tokens) {
+  if (corpus.validation.size() < tokens)
+    throw UsageError("the validation part of {} has {} tokens; the study reads windows of {}",
+                     corpus.description, corpus.validation.size(), tokens);
 }
 
 std::vector<TrainedNetwork> train_networks(const NetworkSettings& settings,

@@ -54,6 +54,10 @@ constexpr double kPublishedRatio = 1.498 / 1.494;
 /// A network of this kind, whose folder is named after it.
 Contestant network_of(const std::string& name, const std::string& kind);
 
+/// Throws UsageError where the validation part of a text has fewer than so many tokens: before any
+/// training, which may take long.
+void check_validation_text(const Corpus& corpus, int64_t tokens);
+
 using TrainedNetwork = TrainedContestant<TextLearner>;
 
 /// Trains each network once with the settings' seed. Contestant::model: the kind, and fields that

@@ -120,6 +120,7 @@ void run_out_of_distribution(StudyContext& context) {
       .tokenizer = (context.folder() / "corpus" / "tokenizer.json").native(),
       .validation_share = 0.5};
   const Corpus other = prepare_study_corpus(other_data, context, "other-corpus");
+  check_validation_text(other, settings.window + 1);
 
   const auto trained = train_networks(
       settings, {network_of("GPT", "gpt"), network_of("Memory Mosaic", "memory_mosaic")}, corpus,

@@ -160,25 +160,20 @@ struct Readers {
 /// From the directories that the settings name, or trained here.
 Readers make_readers(const PromptSettings& settings, const StudyContext& context) {
   // What is given is read before anything is trained.
-  const auto given = [](const std::string& folder) {
-    return folder.empty() ? nullptr : load_model(folder);
+  const auto given = [](const std::string& name, const std::string& folder) {
+    return folder.empty() ? std::optional<Reader>()
+                          : Reader(name, load_model(folder), Tokenizer::load(folder));
   };
-  const auto gpt = given(settings.gpt), mosaic = given(settings.mosaic);
+  const auto gpt = given("GPT", settings.gpt), mosaic = given("Memory Mosaic", settings.mosaic);
   Readers readers;
   if (!gpt || !mosaic) readers.corpus = prepare_study_corpus(settings.data, context);
-  const auto add = [&](const std::string& name, const std::string& kind,
-                       const std::shared_ptr<LanguageModel>& model, const std::string& folder) {
-    if (model) {
-      readers.all.emplace_back(name, model, Tokenizer::load(folder));
-      return;
-    }
-    auto trained = train_networks(settings, {network_of(name, kind)}, *readers.corpus, context);
-    readers.trained.push_back(std::move(trained.front()));
-    readers.all.emplace_back(name, readers.trained.back().first().learner->model(),
-                             readers.corpus->tokenizer);
+  const auto trained = [&](const std::string& name, const std::string& kind) {
+    auto networks = train_networks(settings, {network_of(name, kind)}, *readers.corpus, context);
+    readers.trained.push_back(std::move(networks.front()));
+    return Reader(name, readers.trained.back().first().learner->model(), readers.corpus->tokenizer);
   };
-  add("GPT", "gpt", gpt, settings.gpt);
-  add("Memory Mosaic", "memory_mosaic", mosaic, settings.mosaic);
+  readers.all.push_back(gpt ? *gpt : trained("GPT", "gpt"));
+  readers.all.push_back(mosaic ? *mosaic : trained("Memory Mosaic", "memory_mosaic"));
   return readers;
 }
 
