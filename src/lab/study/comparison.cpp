@@ -24,7 +24,7 @@ Corpus prepare_study_corpus(const CorpusConfig& data, const StudyContext& contex
 }
 
 void check_rates(const std::vector<double>& learning_rates) {
-  check_not_empty("learning_rates", learning_rates);
+  check_list("learning_rates", learning_rates);
   for (const double rate : learning_rates)
     if (!(rate > 0 && std::isfinite(rate)))
       throw UsageError("learning_rates has {:g}, expected numbers above 0", rate);

@@ -28,8 +28,8 @@ Corpus prepare_study_corpus(const CorpusConfig& data, const StudyContext& contex
                             const std::string& folder = "corpus");
 
 /// Those of `all`, which have a `name` each, that a study's setting `models` names, in its order.
-/// Throws UsageError, with the nearest name, on one that is not among them, and where none is
-/// chosen.
+/// Throws UsageError, with the nearest name, on one that is not among them, where one is chosen
+/// twice, and where none is.
 template <typename Named>
 std::vector<Named> chosen_by_name(const std::vector<Named>& all,
                                   const std::vector<std::string>& chosen) {
@@ -45,11 +45,12 @@ std::vector<Named> chosen_by_name(const std::vector<Named>& all,
   }
   if (result.empty())
     throw UsageError("models is empty; the study has: {}", fmt::join(names, ", "));
+  check_distinct("models", chosen);
   return result;
 }
 
-/// Throws UsageError where the setting learning_rates, those that are tried, has none, or one that
-/// is not above 0.
+/// Throws UsageError where the setting learning_rates, those that are tried, has none, one twice,
+/// or one that is not above 0.
 void check_rates(const std::vector<double>& learning_rates);
 
 /// The same training at another rate, of which the lowest rate stays the same share.

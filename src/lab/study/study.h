@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "tessera/base/config.h"
+#include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/report/study_results.h"
 
@@ -71,10 +72,19 @@ struct Study;
 /// See StudyContext::settings.
 inline const std::vector<std::string_view> kEverySetting = {""}, kNoSetting = {};
 
-/// Throws UsageError where a setting that is a list, of this name, is empty.
+/// Throws UsageError where a setting that is a list, of this name, has something twice.
 template <typename List>
-void check_not_empty(const char* name, const List& list) {
+void check_distinct(const char* name, const List& list) {
+  for (auto value = list.begin(); value != list.end(); ++value)
+    if (std::find(list.begin(), value, *value) != value)
+      throw UsageError("{} has '{}' twice", name, *value);
+}
+
+/// The same, and where it is empty.
+template <typename List>
+void check_list(const char* name, const List& list) {
   if (list.empty()) throw UsageError("{} is empty, so nothing is measured", name);
+  check_distinct(name, list);
 }
 
 /// A number with this many decimals; an empty cell where it is NaN.

@@ -179,6 +179,12 @@ TEST_F(MemoStudies, RefuseSettingsThatMakeNoExperiment) {
   EXPECT_THROW(run("natural-text", {{"tokens", {64}}}), UsageError);
   EXPECT_THROW(run("natural-text", {{"data", text(100)}, {"tokens", {5000}}}), UsageError);
   EXPECT_THROW(run("forget", {{"document_tokens", 10}}), UsageError);
+  for (const char* id : {"forget", "natural-text"}) {
+    std::filesystem::remove_all(folder_ / id);
+    EXPECT_THROW(run(id, {{"error_rate", 2}}), UsageError);
+    EXPECT_THROW(run(id, {{"dimension", 100}}), UsageError);
+    EXPECT_FALSE(std::filesystem::exists(folder_ / id)) << "nothing was measured before";
+  }
 }
 
 TEST(KeptMemo, GoesOnWithTheNextBatch) {

@@ -93,8 +93,11 @@ TEST_F(MqarStudy, ASolvedTaskNeedsNoOtherRateAndAnotherRunNoTraining) {
 TEST_F(MqarStudy, RefusesSettingsBeforeAnyTraining) {
   EXPECT_EQ(refusal({{"lengths", {8}}}),
             "lengths are 1, pairs 2; expected as many of one as of the other");
+  EXPECT_EQ(refusal({{"lengths", {8, 8}}, {"pairs", {2, 2}}}),
+            "lengths has '8 tokens, 2 pairs' twice");
   EXPECT_EQ(refusal({{"blocks", Json::array()}}), "blocks is empty, so nothing is measured");
   EXPECT_THAT(refusal({{"models", {"GTP"}}}), HasSubstr("did you mean 'GPT'?"));
+  EXPECT_EQ(refusal({{"models", {"GPT", "GPT"}}}), "models has 'GPT' twice");
   EXPECT_THAT(refusal({{"pairs", {2, 4}}}), HasSubstr("mqar: length is 12, expected at least 16"));
   EXPECT_EQ(refusal({{"learning_rates", {0.01, -1}}}),
             "learning_rates has -1, expected numbers above 0");

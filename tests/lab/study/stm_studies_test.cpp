@@ -245,6 +245,13 @@ TEST_F(StmStudies, PongShowsWhatThereIsOfTrainingsWithoutAGame) {
   EXPECT_THAT(read_file(folder_ / "pong" / "agents.csv"), HasSubstr("STM, skip 16"));
 }
 
+TEST_F(StmStudies, RefuseToMeasureTwiceOrNothing) {
+  EXPECT_EQ(refusal("pong", {{"frame_skips", {4, 4}}}), "frame_skips has '4' twice");
+  EXPECT_EQ(refusal("babi", {{"tasks", {1, 1}}}), "tasks has '1' twice");
+  EXPECT_EQ(refusal("cost", {{"widths", Json::array()}}),
+            "widths is empty, so nothing is measured");
+}
+
 TEST_F(StmStudies, RefuseAModelBeforeAnotherIsTrained) {
   Json settings = tiny();
   settings["models"] = {"LSTM", "STM"};

@@ -89,8 +89,12 @@ std::vector<Rung> rungs_of(const MqarSettings& settings) {
     throw UsageError("lengths are {}, pairs {}; expected as many of one as of the other",
                      settings.lengths.size(), settings.pairs.size());
   std::vector<Rung> rungs;
-  for (size_t i = 0; i < settings.lengths.size(); ++i)
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < settings.lengths.size(); ++i) {
     rungs.push_back({settings.lengths[i], settings.pairs[i]});
+    texts.push_back(rungs.back().text());
+  }
+  check_list("lengths", texts);
   return rungs;
 }
 
@@ -215,9 +219,8 @@ task::TaskTrainingConfig training_of(const StudyContext& context, const MqarSett
 /// All that is trained. Throws UsageError on settings that make no sense, before any training.
 std::vector<Trial> trials_of(const StudyContext& context, const MqarSettings& settings) {
   const std::vector<Entry> models = chosen_by_name(entries(), settings.models);
-  check_not_empty("lengths", settings.lengths);
-  check_not_empty("blocks", settings.blocks);
-  check_not_empty("channels", settings.channels);
+  check_list("blocks", settings.blocks);
+  check_list("channels", settings.channels);
   check_rates(settings.learning_rates);
   std::vector<Trial> trials;
   for (const Rung& rung : rungs_of(settings))

@@ -303,7 +303,7 @@ void run_needle(StudyContext& context) {
   const NeedleSettings settings =
       context.settings(quick_needle(), default_needle(), default_needle(), kNoSetting);
   const std::vector<Reader> chosen = chosen_by_name(readers(), settings.models);
-  check_not_empty("windows", settings.windows);
+  check_list("windows", settings.windows);
   check_rates(settings.learning_rates);
   for (const int64_t times : settings.windows)
     for (const NeedleKind kind : kKinds) task::Needle(settings.task(kind, times));

@@ -259,7 +259,7 @@ void run_stored_bits(StudyContext& context) {
   const StoredBitsSettings settings =
       context.settings(quick_stored_bits(), default_stored_bits(), paper_stored_bits(), kNoSetting);
   const auto chosen = chosen_by_name(networks(), settings.models);
-  check_not_empty("exposures", settings.exposures);
+  check_list("exposures", settings.exposures);
   std::vector<Learnt> all;
   for (const Contestant& network : chosen)
     for (const int64_t exposures : settings.exposures)

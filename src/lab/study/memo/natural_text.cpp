@@ -266,7 +266,8 @@ void hold_plan(StudyContext& context, const NaturalTextSettings& settings, const
 }
 
 void check_natural_text(const NaturalTextSettings& settings) {
-  check_not_empty("tokens", settings.tokens);
+  check_text_memory(settings.dimension, settings.error_rate);
+  check_list("tokens", settings.tokens);
   if (settings.planned_tokens != 0 && settings.planned_tokens <= kLongestWindow + kRecited)
     throw UsageError("planned_tokens is {}, expected 0 or more than {}", settings.planned_tokens,
                      kLongestWindow + kRecited);

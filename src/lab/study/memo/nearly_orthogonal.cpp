@@ -93,8 +93,8 @@ void run_nearly_orthogonal(StudyContext& context) {
   const NearlyOrthogonalSettings quick{.dimensions = {64, 256}, .most = 1024};
   const NearlyOrthogonalSettings settings =
       context.settings(quick, NearlyOrthogonalSettings(), NearlyOrthogonalSettings(), kNoSetting);
-  check_not_empty("dimensions", settings.dimensions);
-  check_not_empty("closeness", settings.closeness);
+  check_list("dimensions", settings.dimensions);
+  check_list("closeness", settings.closeness);
   for (const double epsilon : settings.closeness)
     if (!(epsilon > 0 && epsilon < 1))
       throw UsageError("closeness holds {}; expected numbers between 0 and 1", epsilon);

@@ -289,9 +289,9 @@ void compare_projections(StudyContext& context, const SingleLayerSettings& setti
 }
 
 void check_single_layer(const SingleLayerSettings& settings) {
-  check_not_empty("heads", settings.heads);
-  check_not_empty("widths", settings.widths);
-  check_not_empty("columns", settings.columns);
+  check_list("heads", settings.heads);
+  check_list("widths", settings.widths);
+  check_list("columns", settings.columns);
   if (settings.projection_dimension % 4 != 0)
     throw UsageError("projection_dimension is {}, expected a multiple of 4",
                      settings.projection_dimension);

@@ -9,6 +9,7 @@
 #include "tessera/base/consecutive.h"
 #include "tessera/base/error.h"
 #include "tessera/base/random.h"
+#include "tessera/memo/likelihood_decoder.h"
 #include "tessera/model/initialisation.h"
 
 namespace tessera::memo_study {
@@ -68,6 +69,11 @@ double same_distribution(std::vector<double> a, std::vector<double> b) {
   double sum = 0;
   for (int k = 1; k <= 100; ++k) sum += (k % 2 == 1 ? 2 : -2) * std::exp(-2.0 * k * k * x * x);
   return std::clamp(sum, 0.0, 1.0);
+}
+
+void check_text_memory(int64_t dimension, double error_rate) {
+  memo::check_config({.dimension = dimension, .vocabulary = 1});
+  memo::LikelihoodDecoder(/*prior=*/{1}, /*noise=*/0, error_rate);
 }
 
 StudyText beginning_of(const CorpusConfig& data, int64_t tokens, const StudyContext& context) {

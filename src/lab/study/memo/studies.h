@@ -41,6 +41,10 @@ double same_distribution(std::vector<double> a, std::vector<double> b);
 constexpr int32_t kTextHeads = 4, kTextLayers = 3;
 constexpr int64_t kLongestWindow = 64;  // tokens: heads^layers
 
+/// Throws UsageError where there is no memory of texts of this dimension, or no decoder of this
+/// error rate.
+void check_text_memory(int64_t dimension, double error_rate);
+
 /// The beginning of a natural text.
 struct StudyText {
   std::string description;

@@ -306,7 +306,7 @@ void tabulate(StudyContext& context, const std::vector<Outcome>& all) {
 
 void check_unlearning(const UnlearningSettings& settings) {
   memo::check_config({.dimension = settings.dimension, .vocabulary = settings.vocabulary});
-  check_not_empty("shares", settings.shares);
+  check_list("shares", settings.shares);
   for (const double share : settings.shares) {
     if (!(share > 0 && share < 1))
       throw UsageError("shares has {}; expected numbers between 0 and 1", share);

@@ -60,7 +60,7 @@ double published_ratio(int64_t depth) {
 void run_depth(StudyContext& context) {
   const DepthSettings settings =
       context.settings(quick_depth(), default_depth(), paper_depth(), kNoSetting);
-  check_not_empty("depths", settings.depths);
+  check_list("depths", settings.depths);
   StudyResults& results = context.results();
   const Corpus corpus = prepare_study_corpus(settings.data, context);
   std::vector<Contestant> contestants;

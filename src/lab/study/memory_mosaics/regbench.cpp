@@ -382,11 +382,11 @@ void add_regbench_differences(const RegBenchSettings& settings, StudyResults& re
 std::vector<Experiment> experiments_of(const StudyContext& context,
                                        const RegBenchSettings& settings) {
   settings.train.check();
-  if (settings.trained_languages <= 0) check_not_empty("languages", settings.languages);
-  check_not_empty("search.layers", settings.search.layers);
-  check_not_empty("search.heads", settings.search.heads);
-  check_not_empty("search.channels", settings.search.channels);
-  check_not_empty("search.weight_decay", settings.search.weight_decay);
+  if (settings.trained_languages <= 0) check_list("languages", settings.languages);
+  check_list("search.layers", settings.search.layers);
+  check_list("search.heads", settings.search.heads);
+  check_list("search.channels", settings.search.channels);
+  check_list("search.weight_decay", settings.search.weight_decay);
   const std::vector<Entry> models = chosen_by_name(entries(), settings.models);
   std::vector<Experiment> experiments;
   for (const int64_t languages : settings.languages)

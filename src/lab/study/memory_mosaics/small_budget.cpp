@@ -230,8 +230,8 @@ void train_on(const std::string& text, const Halves& halves, const std::string& 
 void run_small_budget(StudyContext& context) {
   const SmallBudgetSettings settings = context.settings(
       quick_small_budget(), default_small_budget(), paper_small_budget(), kNoSetting);
-  check_not_empty("texts", settings.texts);
-  check_not_empty("sizes", settings.sizes);
+  check_list("texts", settings.texts);
+  check_list("sizes", settings.sizes);
   check_rates(settings.learning_rates);
   const auto place = [](size_t text) { return fmt::format("text-{}", text + 1); };
   std::vector<Halves> texts;  // read before any training: one may be missing

@@ -51,8 +51,8 @@ ExponentSettings exponent_settings(StudyContext& context, const ExponentSettings
   quick.simulated_inputs = std::min<int64_t>(paper.simulated_inputs, 100'000);
   // The statements hold for every law and scheme.
   const ExponentSettings settings = context.settings(quick, paper, paper, kNoSetting);
-  check_not_empty("alphas", settings.alphas);
-  check_not_empty("rhos", settings.rhos);
+  check_list("alphas", settings.alphas);
+  check_list("rhos", settings.rhos);
   for (const double alpha : settings.alphas)
     if (!(alpha > 1)) throw UsageError("alphas has {:g}; the statements need more than 1", alpha);
   return settings;

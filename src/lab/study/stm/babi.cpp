@@ -234,6 +234,7 @@ void add_babi_differences(const BabiSettings& settings, const StudyTraining<Babi
 void run_babi(StudyContext& context) {
   const BabiSettings settings =
       context.settings(quick_babi(), default_babi(), BabiSettings(), kNoSetting);
+  check_list("tasks", settings.tasks);
   const StudyTraining<BabiLearner> training = train_answerer(settings, context);
   StudyResults& results = context.results();
   tabulate_errors(training, results);

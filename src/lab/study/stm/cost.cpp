@@ -137,6 +137,7 @@ void add_attentions(StudyContext& context, const CostSettings& settings) {
 void run_cost(StudyContext& context) {
   const CostSettings settings = context.settings<CostSettings>(
       {.batch = 8, .iterations = 2, .widths = {16, 32}}, {}, {.iterations = 20}, kNoSetting);
+  check_list("widths", settings.widths);
   add_models(context, settings);
   add_attentions(context, settings);
   context.results().add_difference(fmt::format(

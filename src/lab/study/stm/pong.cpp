@@ -263,7 +263,7 @@ void add_pong_differences(StudyContext& context, const PongSettings& settings) {
 }
 
 void check_pong(const PongSettings& settings) {
-  check_not_empty("frame_skips", settings.frame_skips);
+  check_list("frame_skips", settings.frame_skips);
   for (const int64_t skip : settings.frame_skips) {
     PongTrainingConfig training = settings.training;
     training.environment.frame_skip = skip;

@@ -123,7 +123,7 @@ Ranks trained_ranks(StudyContext& context, const RankSettings& settings, const R
 void run_rank(StudyContext& context) {
   const RankSettings settings =
       context.settings(quick_rank(), default_rank(), paper_rank(), kNoSetting);
-  check_not_empty("tasks", settings.tasks);
+  check_list("tasks", settings.tasks);
   std::vector<Row> chosen;
   for (const std::string& name : settings.tasks) chosen.push_back(row_of(name));
   Table table("Numerical rank of the distillation G2",

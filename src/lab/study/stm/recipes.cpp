@@ -95,9 +95,9 @@ void run_recipes(StudyContext& context) {
   const RecipeSettings settings =
       context.settings(quick_recipes(), default_recipes(), default_recipes(), kNoSetting);
   check_rates(settings.learning_rates);
-  check_not_empty("alphas", settings.alphas);
-  check_not_empty("slots", settings.slots);
-  check_not_empty("widths", settings.widths);
+  check_list("alphas", settings.alphas);
+  check_list("slots", settings.slots);
+  check_list("widths", settings.widths);
   task::TaskTrainingConfig common;
   common.task = {{"name", settings.task}};
   for (const auto& size : settings.sizes) config::set_from_text(common.task, size);
