@@ -109,13 +109,12 @@ StudyTraining<L> train_alone(const StudyContext& context, std::shared_ptr<L> lea
   return {std::move(learner), std::move(trained)};
 }
 
-/// Trains every contestant `runs` times. make: gives the learner of (contestant, seed), a pointer
-/// to it. Throws UsageError where there are no runs, and Interrupted.
+/// Trains every contestant `runs` times, at least once. make: gives the learner of (contestant,
+/// seed), a pointer to it. Throws Interrupted.
 template <typename Make>
 auto compare(const StudyContext& context, const std::vector<Contestant>& contestants, int64_t runs,
              const Make& make) {
   using L = typename std::invoke_result_t<Make, const Contestant&, uint64_t>::element_type;
-  if (runs < 1) throw UsageError("runs is {}, expected 1 or more", runs);
   std::vector<TrainedContestant<L>> compared;
   for (const Contestant& contestant : contestants) {
     auto& trained = compared.emplace_back();

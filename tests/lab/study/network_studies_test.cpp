@@ -42,6 +42,12 @@ class NetworkStudies : public testing::Test {
     return test::run_quick("memory-mosaics/" + name, all, folder_.path(), seed);
   }
 
+  /// What the study says to these settings.
+  template <typename Exception = UsageError>
+  std::string refusal(const std::string& name, const Json& settings) {
+    return message_of<Exception>([&] { run(name, settings); });
+  }
+
   std::string read(const std::string& name) const { return read_file(folder_ / name); }
 
   /// A text of another kind.
@@ -71,10 +77,7 @@ TEST_F(NetworkStudies, DepthTrainsBothKindsAtEveryDepth) {
   EXPECT_TRUE(series_of(results).contains("Memory Mosaic, 2 blocks, loss by step"));
   EXPECT_THAT(read("gpt-1/config.toml"), HasSubstr("seed = 1339"));  // 1337 with seed 1
   std::filesystem::remove(folder_ / "config.toml");  // which keeps the folder to its settings
-  EXPECT_THAT(message_of<UsageError>([&] {
-                run("depth", {{"depths", Json::array()}});
-              }),
-              HasSubstr("depths is empty"));
+  EXPECT_THAT(refusal("depth", {{"depths", Json::array()}}), HasSubstr("depths is empty"));
 }
 
 TEST_F(NetworkStudies, RefuseToMeasureNothingBeforeAnyTraining) {
@@ -82,11 +85,7 @@ TEST_F(NetworkStudies, RefuseToMeasureNothingBeforeAnyTraining) {
        {std::pair("attention", "sequences"), std::pair("out-of-distribution", "windows"),
         std::pair("prompts", "beams"), std::pair("prompts", "tokens"),
         std::pair("prompts", "questions")})
-    EXPECT_THAT(message_of<UsageError>([&, study = study, count = count] {
-                  run(study, {{count, 0}});
-                }),
-                HasSubstr(fmt::format("{} is 0", count)))
-        << study;
+    EXPECT_THAT(refusal(study, {{count, 0}}), HasSubstr(fmt::format("{} is 0", count))) << study;
   EXPECT_THAT(
       message_of<UsageError>([&] {
         test::run_quick("memory-mosaics/stories", {{"data", {{"stories", 0}}}}, folder_.path());
@@ -96,52 +95,35 @@ TEST_F(NetworkStudies, RefuseToMeasureNothingBeforeAnyTraining) {
 }
 
 TEST_F(NetworkStudies, RefuseTheSizeOfWhichTheyHaveAList) {
-  EXPECT_THAT(message_of<UsageError>([&] {
-                run("depth", {{"layers", 2}});
-              }),
-              HasSubstr("unknown key 'layers'"));
-  EXPECT_THAT(message_of<UsageError>([&] {
-                run("small-budget", {{"channels", 8}});
-              }),
-              HasSubstr("unknown key 'channels'"));
+  EXPECT_THAT(refusal("depth", {{"layers", 2}}), HasSubstr("unknown key 'layers'"));
+  EXPECT_THAT(refusal("small-budget", {{"channels", 8}}), HasSubstr("unknown key 'channels'"));
 }
 
 TEST_F(NetworkStudies, NeedWhatTheyAreGivenBeforeAnyTraining) {
   const std::string nowhere = folder_ / "nowhere";
-  EXPECT_THAT(message_of<std::runtime_error>([&] {
-                run("prompts", {{"mosaic", nowhere}});
-              }),
-              HasSubstr("nowhere"));
+  EXPECT_THAT(refusal<std::runtime_error>("prompts", {{"mosaic", nowhere}}), HasSubstr("nowhere"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "config.toml"));
-  EXPECT_THAT(
-      message_of<std::runtime_error>([&] {
-        run("small-budget", {{"texts", {other_text(), nowhere}}, {"data", {{"stories", 0}}}});
-      }),
-      HasSubstr("nowhere"));
+  EXPECT_THAT(refusal<std::runtime_error>(
+                  "small-budget", {{"texts", {other_text(), nowhere}}, {"data", {{"stories", 0}}}}),
+              HasSubstr("nowhere"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "text-1" / "channels-64"));
 }
 
 TEST_F(NetworkStudies, NeedTheTokenizerOfAModelBeforeAnyTraining) {
   save_model(folder_ / "bare", *make_language_model("lstm", {{"vocabulary", 257}}, 1));
-  EXPECT_THAT(message_of<DataError>([&] {
-                run("prompts", {{"mosaic", (folder_ / "bare").native()}});
-              }),
+  EXPECT_THAT(refusal<DataError>("prompts", {{"mosaic", (folder_ / "bare").native()}}),
               HasSubstr("holds no tokenizer"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "gpt"));
 }
 
 TEST_F(NetworkStudies, NeedAValidationTextOfTheirWindowsBeforeAnyTraining) {
-  EXPECT_THAT(message_of<UsageError>([&] {
-                run("attention", {{"window", 4096}});
-              }),
+  EXPECT_THAT(refusal("attention", {{"window", 4096}}),
               HasSubstr("tokens; the study reads windows of 12288"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "memory_mosaic"));
 }
 
 TEST_F(NetworkStudies, NeedAnotherTextOfAWindowBeforeAnyTraining) {
-  EXPECT_THAT(message_of<UsageError>([&] {
-                run("out-of-distribution", {{"other", other_text(2)}});
-              }),
+  EXPECT_THAT(refusal("out-of-distribution", {{"other", other_text(2)}}),
               HasSubstr("tokens; the study reads windows of 33"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "gpt"));
 }
@@ -214,9 +196,7 @@ TEST_F(NetworkStudies, SmallBudgetSearchesRatesAndRepeatsSeeds) {
   EXPECT_THAT(read("losses.csv"), HasSubstr("\"Memory Mosaic, nano\""));
   EXPECT_THAT(read("searches.csv"), HasSubstr("0.01"));
   std::filesystem::remove(folder_ / "config.toml");  // which keeps the folder to its settings
-  EXPECT_THAT(message_of<UsageError>([&] {
-                run("small-budget", {{"seeds", 0}});
-              }),
+  EXPECT_THAT(refusal("small-budget", {{"seeds", 0}}),
               HasSubstr("seeds is 0, expected a whole number from 1 on"));
 }
 

@@ -211,16 +211,9 @@ TEST_F(StmStudies, GoOnWhereTheyStopped) {
 }
 
 TEST_F(StmStudies, RefuseModelsThatTheyDoNotHave) {
-  Json settings = tiny();
-  settings["models"] = {"LTSM"};
-  EXPECT_THAT(test::message_of<UsageError>([&] { run("copy", settings); }),
-              HasSubstr("did you mean 'LSTM'?"));
-  settings["models"] = Json::array();
-  EXPECT_THAT(test::message_of<UsageError>([&] { run("copy", settings); }),
-              HasSubstr("models is empty"));
-  settings = tiny();
-  settings["runs"] = 0;
-  EXPECT_THAT(test::message_of<UsageError>([&] { run("copy", settings); }), HasSubstr("runs is 0"));
+  EXPECT_THAT(refusal("copy", {{"models", {"LTSM"}}}), HasSubstr("did you mean 'LSTM'?"));
+  EXPECT_THAT(refusal("copy", {{"models", Json::array()}}), HasSubstr("models is empty"));
+  EXPECT_THAT(refusal("copy", {{"runs", 0}}), HasSubstr("runs is 0"));
 }
 
 TEST_F(StmStudies, CostTimesTheModels) {

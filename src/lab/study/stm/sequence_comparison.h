@@ -57,7 +57,7 @@ struct ComparisonSettings {
   void visit_fields(Visitor&& field) {
     field("task", task, "sizes of the task");
     field("models", models, "which models are trained, by their names in the table of results");
-    field("runs", runs, "trainings of each model, with seeds of their own");
+    field("runs", runs, "trainings of each model, with seeds of their own", config::at_least(1));
     field("stm", stm, "the two-memory model; widths of inputs and outputs are the task's");
     field("baselines", baselines, "what it is compared with, likewise");
     field("first_task", first_task,
