@@ -130,6 +130,7 @@ TEST(Unlearning, RefusesSettingsBeforeAnyWork) {
   EXPECT_EQ(refusal({{"shares", config::Json::array()}}),
             "shares is empty, so nothing is measured");
   EXPECT_EQ(refusal({{"beta", 0}}), "beta is 0, expected more than 0");
+  EXPECT_THAT(refusal({{"authors", 2'000'000}}), testing::HasSubstr("authors is 2000000"));
   EXPECT_THAT(refusal({{"dimension", 100}}), testing::HasSubstr("dimension is 100, expected"));
   EXPECT_THAT(refusal({{"network", {{"batch", 0}}}}), testing::HasSubstr("network.batch is 0"));
   EXPECT_FALSE(std::filesystem::exists(folder / "study"));

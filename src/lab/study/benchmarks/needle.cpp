@@ -41,14 +41,11 @@ std::vector<Reader> readers() {
           {"GPT, ALiBi", {{"kind", "gpt"}, {"positions", "alibi"}}}};
 }
 
-struct NeedleSettings {
+struct NeedleSettings : NetworkSizes {
   std::vector<std::string> models;
   int64_t window = 128;
   std::vector<int64_t> windows = {1, 2, 4, 8, 16};
   int64_t needles = 4;
-  int64_t layers = 2;
-  int64_t channels = 64;
-  int64_t heads = 4;
   int64_t test_samples = 100;
   int64_t depths = 11;
   int64_t depth_samples = 20;
@@ -62,9 +59,7 @@ struct NeedleSettings {
     field("window", window, "tokens of a sequence in training");
     field("windows", windows, "how many windows the texts that are asked are long");
     field("needles", needles, "numbers that a text hides where it hides several");
-    field("layers", layers, "blocks of each network");
-    field("channels", channels, "width of each network");
-    field("heads", heads, "memories per unit, attention heads");
+    NetworkSizes::visit_fields(field);
     field("test_samples", test_samples, "texts of each length and kind", config::at_least(1));
     field("depths", depths, "places of the needle in the pictures, from the first to the last",
           config::at_least(1));
@@ -160,15 +155,10 @@ struct Found {
 };
 
 task::TaskTrainingConfig training_of(const StudyContext& context, const NeedleSettings& settings,
-                                     Json model) {
-  model.update({{"layers", settings.layers},
-                {"channels", settings.channels},
-                {"heads", settings.heads},
-                {"window", settings.window},
-                {"dropout", 0}});
+                                     const Json& model) {
   task::TaskTrainingConfig config;
   config.task = {{"name", "needle"}, {"length", settings.window}, {"needles", settings.needles}};
-  config.model = std::move(model);
+  config.model = settings.sized(model, settings.window);
   config.data.test_samples = settings.test_samples;
   config.train = settings.train;
   config.train.seed = context.seed();

@@ -30,13 +30,10 @@ const std::vector<Contestant>& networks() {
   return all;
 }
 
-struct StoredBitsSettings {
+struct StoredBitsSettings : NetworkSizes {
   std::vector<std::string> models = {"Memory Mosaic", "GPT"};
   int64_t people = 10'000;
   std::vector<int64_t> exposures = {100};
-  int64_t layers = 2;
-  int64_t channels = 64;
-  int64_t heads = 4;
   TrainConfig train;
 
   template <typename Visitor>
@@ -45,9 +42,7 @@ struct StoredBitsSettings {
     field("people", people, "how many people there are to learn", config::at_least(1));
     field("exposures", exposures, "how often each is read; every number is a training",
           config::at_least(1));
-    field("layers", layers, "blocks of each network");
-    field("channels", channels, "width of each network");
-    field("heads", heads, "memories per unit, attention heads");
+    NetworkSizes::visit_fields(field);
     field("train", train, "how every network is trained, but for the steps, which follow");
   }
 };
@@ -161,12 +156,7 @@ Learnt learn(const StudyContext& context, const StoredBitsSettings& settings,
              const Contestant& network, int64_t exposures) {
   task::TaskTrainingConfig config;
   config.task = {{"name", "people"}, {"people", settings.people}};
-  config.model = network.model;
-  config.model.update({{"layers", settings.layers},
-                       {"channels", settings.channels},
-                       {"heads", settings.heads},
-                       {"window", 64},
-                       {"dropout", 0}});
+  config.model = settings.sized(network.model, /*window=*/64);
   config.train = settings.train;
   config.train.steps = std::max<int64_t>(1, exposures * settings.people / settings.train.batch);
   config.train.warmup_steps = std::min(config.train.warmup_steps, config.train.steps - 1);

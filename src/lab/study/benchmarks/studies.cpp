@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 namespace tessera::benchmark_study {
@@ -18,6 +19,15 @@ int64_t state_bytes_after(SequenceModel& model, int64_t tokens) {
 
 int64_t state_bytes_per_token(SequenceModel& model, int64_t tokens) {
   return (state_bytes_after(model, 2 * tokens) - state_bytes_after(model, tokens)) / tokens;
+}
+
+config::Json NetworkSizes::sized(config::Json model, int64_t window) const {
+  model.update({{"layers", layers},
+                {"channels", channels},
+                {"heads", heads},
+                {"window", window},
+                {"dropout", 0}});
+  return model;
 }
 
 BestRate train_at_best_rate(const StudyContext& context, const task::TaskTrainingConfig& config,

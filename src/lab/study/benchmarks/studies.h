@@ -23,6 +23,22 @@ int64_t state_bytes_after(SequenceModel& model, int64_t tokens);
 /// Those that each further token adds, behind so many: 0 for a state of fixed size.
 int64_t state_bytes_per_token(SequenceModel& model, int64_t tokens);
 
+/// The sizes of networks of blocks.
+struct NetworkSizes {
+  int64_t layers = 2;
+  int64_t channels = 64;
+  int64_t heads = 4;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("layers", layers, "blocks of each network");
+    field("channels", channels, "width of each network");
+    field("heads", heads, "memories per unit, attention heads");
+  }
+  /// The table [model] of a network of these sizes, of this window, without dropout.
+  config::Json sized(config::Json model, int64_t window) const;
+};
+
 /// A network that was trained on a task, with the best of the learning rates that were tried.
 struct BestRate {
   double rate = 0;

@@ -25,8 +25,10 @@ struct InventedAuthor {
   std::string text() const;
 };
 
+constexpr int64_t kMostAuthors = 100'000;  // a tenth of the names that there are
+
 /// Authors who never lived: their facts are drawn by the seed, each from a list of its own; what is
-/// asked and answered follows ten patterns, each asked in two ways.
+/// asked and answered follows ten patterns, each asked in two ways. count: at most kMostAuthors.
 std::vector<InventedAuthor> invented_authors(int64_t count, uint64_t seed);
 
 }  // namespace tessera::memo_study

@@ -35,7 +35,8 @@ struct UnlearningSettings {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("authors", authors, "invented, with 20 questions each", config::at_least(2));
+    field("authors", authors, "invented, with 20 questions each",
+          config::between(2, static_cast<double>(kMostAuthors)));
     field("shares", shares, "of the authors that are to be forgotten, the last ones");
     field("vocabulary", vocabulary, "tokens, learnt from all lines");
     field("dimension", dimension, "of the store's matrix");

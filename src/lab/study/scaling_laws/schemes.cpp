@@ -58,23 +58,20 @@ void run_finite_data_and_memory(StudyContext& context) {
   const auto& dimensions = usual_dimensions();
   Progress progress(context.progress(), "Figure 1", static_cast<int64_t>(samples.size()));
 
+  StudyResults& results = context.results();
+  const auto d = as_doubles(dimensions), T = as_doubles(samples);
   // [T][d]; counts of a run grow from T to T, embeddings stay.
   std::vector<std::vector<Spread>> errors;
+  std::vector<std::string> by_samples, by_dimension;
   for (size_t t = 0; t < samples.size(); ++t) {
-    const std::string part = fmt::format("T = {}", samples[t]);
-    errors.push_back(measured(context, part, settings.runs, [&](uint64_t seed) {
+    by_samples.push_back(fmt::format("T = {}", samples[t]));
+    errors.push_back(measured(context, by_samples.back(), settings.runs, [&](uint64_t seed) {
       std::vector<SimulatedMemory> memories;
       add_thresholded(nested_counts(task, samples, seed)[t], dimensions, memories);
       return flat(population_errors(task, memories, seed));
     }));
+    add_curve(results, by_samples.back(), d, errors.back());
     progress.advance();
-  }
-  StudyResults& results = context.results();
-  const auto d = as_doubles(dimensions), T = as_doubles(samples);
-  std::vector<std::string> by_samples, by_dimension;
-  for (size_t t = 0; t < samples.size(); ++t) {
-    by_samples.push_back(fmt::format("T = {}", samples[t]));
-    add_curve(results, by_samples.back(), d, errors[t]);
   }
   for (size_t k = 0; k < d.size(); ++k) {
     std::vector<Spread> column;
@@ -176,10 +173,10 @@ struct SchemeCurves {
 SchemeCurves infinite_data_curves(StudyContext& context, const Settings& settings,
                                   const std::vector<int64_t>& dimensions) {
   const AssociationTask task = task_of(settings);
+  std::vector<SimulatedMemory> memories = {{scheme_weights({.rho = 0}, task.law), dimensions},
+                                           {scheme_weights({.rho = 1}, task.law), dimensions}};
+  add_thresholded(task.law, dimensions, memories);
   const auto errors = measured(context, "curves", settings.runs, [&](uint64_t seed) {
-    std::vector<SimulatedMemory> memories = {{scheme_weights({.rho = 0}, task.law), dimensions},
-                                             {scheme_weights({.rho = 1}, task.law), dimensions}};
-    add_thresholded(task.law, dimensions, memories);
     return flat(population_errors(task, memories, seed));
   });
   const auto D = static_cast<int64_t>(dimensions.size());
@@ -188,7 +185,7 @@ SchemeCurves infinite_data_curves(StudyContext& context, const Settings& setting
           {errors.begin() + 2 * D, errors.end()}};
 }
 
-void add_scheme_chart(StudyContext& context, const std::string& name, const SchemeCurves& curves,
+void add_scheme_chart(StudyContext& context, const SchemeCurves& curves,
                       const std::vector<double>& d) {
   StudyResults& results = context.results();
   add_curve(results, "q₀ (all equally)", d, curves.all);
@@ -200,7 +197,7 @@ void add_scheme_chart(StudyContext& context, const std::string& name, const Sche
     chart->add(reference_line("0.35 d^(-1/4)", d, 0.35, -0.25, "q₁ (by frequency)"));
     chart->add(reference_line("3.5 / d", d, 3.5, -1, "threshold d/8"));
   }
-  results.add_chart(name, std::move(chart),
+  results.add_chart("schemes", std::move(chart),
                     "T = ∞. The threshold (eq. 12 with ρ = 0) follows d^-(α-1), the rate of "
                     "Proposition 3; q₁ (eq. 11) only d^-(α-1)/(2α), Proposition 2. Bands: half a "
                     "standard deviation over the runs.");
@@ -223,7 +220,7 @@ void run_schemes(StudyContext& context) {
   const auto curves = infinite_data_curves(context, settings, usual_dimensions());
   progress.advance();
   const auto d = as_doubles(usual_dimensions());
-  add_scheme_chart(context, "schemes", curves, d);
+  add_scheme_chart(context, curves, d);
   reference.add_curve("all data, q1, d", d,
                       std::vector<double>{.205, .173, .127, .103, .090, .066, .056},
                       curves.frequency);
@@ -241,7 +238,7 @@ void run_schemes_with_more_inputs(StudyContext& context) {
   std::sort(dimensions.begin(), dimensions.end());
   dimensions.erase(std::unique(dimensions.begin(), dimensions.end()), dimensions.end());
   const auto curves = infinite_data_curves(context, settings, dimensions);
-  add_scheme_chart(context, "schemes", curves, as_doubles(dimensions));
+  add_scheme_chart(context, curves, as_doubles(dimensions));
   ReferenceTable reference(context);
   const double q1[] = {.215, .163, .125, .100, .090, .073, .057};
   const double threshold[] = {.336, .201, .0745, .0387, .0186, .0073, .0034};
