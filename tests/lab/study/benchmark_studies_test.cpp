@@ -5,7 +5,6 @@
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
@@ -39,14 +38,12 @@ class NeedleStudy : public test::OneStudy {
 
 TEST_F(NeedleStudy, AsksEveryNetworkEveryKindAtEveryLength) {
   const StudyResults results = run(tiny());
-  std::set<std::string> series;
-  for (const ResultPoint& point : results.points()) {
+  for (const ResultPoint& point : results.points())
     EXPECT_TRUE(point.y >= 0 && point.y <= 100) << point.series;
-    EXPECT_TRUE(point.x == 49 || point.x == 98) << point.x;
-    series.insert(point.series);
-  }
-  EXPECT_EQ(series.size(), 6u * 4);
-  EXPECT_EQ(std::ssize(results.points()), 6 * 4 * 2);
+  const auto lengths = test::places_of(results);
+  EXPECT_EQ(lengths.size(), 6u * 4);
+  for (const auto& [series, tokens] : lengths)
+    EXPECT_EQ(tokens, (std::vector<double>{49, 98})) << series;
   EXPECT_EQ(results.chart_names(), (std::vector<std::string>{"lengths", "depths"}));
   // A key and a value of 8 floats for every token; the short-term memory of v2 keeps no more.
   for (const char* network : {"\"GPT, rotary positions\"", "Memory Mosaic v2"})

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/error.h"
@@ -37,11 +36,9 @@ class MqarStudy : public test::OneStudy {
 
 TEST_F(MqarStudy, MeasuresEveryNetworkOnEveryLengthAndTheSizeOfItsState) {
   const StudyResults results = run(tiny());
-  std::map<std::string, std::vector<double>> bytes;
-  for (const ResultPoint& point : results.points()) {
+  for (const ResultPoint& point : results.points())
     EXPECT_TRUE(point.y >= 0 && point.y <= 100) << point.series;
-    bytes[point.series].push_back(point.x);
-  }
+  const auto bytes = test::places_of(results);
   EXPECT_EQ(bytes.size(), 6u * 2 * 2);  // models, depths, lengths
   // Two vectors a block; keys and values of every token; S in each of two heads.
   EXPECT_EQ(bytes.at("LSTM, 2 blocks, 8 tokens, 2 pairs").front(), 2 * 2 * 8 * 4);

@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
@@ -58,12 +57,6 @@ class NetworkStudies : public testing::Test {
     return (folder_ / "other.txt").native();
   }
 
-  static std::set<std::string> series_of(const StudyResults& results) {
-    std::set<std::string> names;
-    for (const ResultPoint& point : results.points()) names.insert(point.series);
-    return names;
-  }
-
   test::TemporaryFolder folder_;
 };
 
@@ -74,7 +67,7 @@ TEST_F(NetworkStudies, DepthTrainsBothKindsAtEveryDepth) {
   EXPECT_THAT(read("memory_mosaic-2/config.toml"), HasSubstr("layers = 2"));
   ASSERT_EQ(results.comparisons().size(), 1u);  // the paper's numbers are of 1 and 12 blocks
   EXPECT_DOUBLE_EQ(results.comparisons()[0].published, 0.95);
-  EXPECT_TRUE(series_of(results).contains("Memory Mosaic, 2 blocks, loss by step"));
+  EXPECT_TRUE(test::places_of(results).contains("Memory Mosaic, 2 blocks, loss by step"));
   EXPECT_THAT(read("gpt-1/config.toml"), HasSubstr("seed = 1339"));  // 1337 with seed 1
   std::filesystem::remove(folder_ / "config.toml");  // which keeps the folder to its settings
   EXPECT_THAT(refusal("depth", {{"depths", Json::array()}}), HasSubstr("depths is empty"));
@@ -140,15 +133,13 @@ TEST_F(NetworkStudies, TrainedNetworksAreKept) {
 TEST_F(NetworkStudies, OutOfDistributionMeasuresEveryPositionOfBothTexts) {
   const StudyResults results =
       run("out-of-distribution", {{"other", other_text()}, {"windows", 4}});
-  std::map<std::string, std::vector<double>> positions;
-  for (const ResultPoint& point : results.points()) {
+  for (const ResultPoint& point : results.points())
     EXPECT_TRUE(std::isfinite(point.y)) << point.series;
-    positions[point.series].push_back(point.x);
-  }
+  const auto positions = test::places_of(results);
   for (const char* network : {"GPT, ", "Memory Mosaic, "})
     for (const char* text : {"Loss on another text", "Loss on stories not seen in training"}) {
-      const auto& places = positions[std::string(network) + text];
-      ASSERT_FALSE(places.empty()) << network << text;
+      ASSERT_TRUE(positions.contains(std::string(network) + text)) << network << text;
+      const auto& places = positions.at(std::string(network) + text);
       EXPECT_EQ(places.front(), 1);
       EXPECT_LE(places.back(), 32);
       EXPECT_GT(places.back(), 28);

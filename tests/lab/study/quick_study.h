@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "lab/study/study.h"
 #include "tessera/base/error.h"
@@ -24,6 +26,13 @@ inline StudyResults run_quick(const std::string& id, const config::Json& setting
   options.overrides = settings;
   options.seed = seed;
   return run_study(find_study(all_studies(), id), options);
+}
+
+/// The x of the points of each series, in their order.
+inline std::map<std::string, std::vector<double>> places_of(const StudyResults& results) {
+  std::map<std::string, std::vector<double>> places;
+  for (const ResultPoint& point : results.points()) places[point.series].push_back(point.x);
+  return places;
 }
 
 /// One study in a folder of its own. tiny: settings with which it takes no time.

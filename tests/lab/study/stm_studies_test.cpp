@@ -265,11 +265,10 @@ Json tiny_recipes(const Json& learning_rates, const Json& alphas) {
 // Two rates and two starts of the STM, and four rates of the LSTM between the two.
 TEST_F(StmStudies, RecipesTryEachModelAsOften) {
   const StudyResults results = run("recipes", tiny_recipes({1e-3, 8e-3}, {0, 0.5}));
-  std::map<std::string, std::vector<double>> rates;
-  for (const ResultPoint& point : results.points()) rates[point.series].push_back(point.x);
-  EXPECT_THAT(rates["STM"], testing::ElementsAre(1e-3, 1e-3, 8e-3, 8e-3));
-  EXPECT_THAT(rates["LSTM"], testing::Pointwise(testing::DoubleNear(1e-9),
-                                                std::vector<double>{1e-3, 2e-3, 4e-3, 8e-3}));
+  const auto rates = test::places_of(results);
+  EXPECT_THAT(rates.at("STM"), testing::ElementsAre(1e-3, 1e-3, 8e-3, 8e-3));
+  EXPECT_THAT(rates.at("LSTM"), testing::Pointwise(testing::DoubleNear(1e-9),
+                                                   std::vector<double>{1e-3, 2e-3, 4e-3, 8e-3}));
   EXPECT_THAT(results.summary(), HasSubstr("wrong bits per sequence"));
   EXPECT_THAT(refusal("recipes", {{"alphas", Json::array()}}), HasSubstr("alphas is empty"));
   EXPECT_THAT(refusal("recipes", {{"learning_rates", {0.1, 0}}}),

@@ -3,7 +3,6 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
@@ -32,12 +31,11 @@ class ThreeMoonsStudy : public test::OneStudy {
 
 TEST_F(ThreeMoonsStudy, DrawsErrorsAndMatricesOfBothNetworks) {
   const StudyResults results = run(tiny());
-  std::map<std::string, std::vector<double>> contexts;
-  for (const ResultPoint& point : results.points()) contexts[point.series].push_back(point.x);
+  const auto contexts = test::places_of(results);
   EXPECT_EQ(contexts.size(), 4u);
   for (const char* heads : {"1 head", "3 heads"})
     for (const char* periods : {"held-out", "training"})
-      EXPECT_EQ(contexts[fmt::format("{}, {} periods", heads, periods)],
+      EXPECT_EQ(contexts.at(fmt::format("{}, {} periods", heads, periods)),
                 (std::vector<double>{1, 13, 25}));
   EXPECT_EQ(results.comparisons().back().ours, 54);
   // 44.4 observations in a unit of time: periods 1, 2, 3 return after 6, 0.5, 1, 2.5 after 5.
