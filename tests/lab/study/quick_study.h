@@ -58,6 +58,30 @@ class OneStudy : public testing::Test {
   config::Json tiny_;
 };
 
+/// The studies of one paper, each in a folder of its own.
+class PaperStudies : public testing::Test {
+ protected:
+  explicit PaperStudies(std::string paper) : paper_(std::move(paper)) {}
+
+  /// Runs a study with these settings changed.
+  StudyResults run(const std::string& id, const config::Json& settings) const {
+    return run_quick(paper_ + "/" + id, settings, folder_ / id);
+  }
+  /// What a study says to these settings before any work.
+  std::string refusal(const std::string& id, const config::Json& settings) const {
+    const auto folder = folder_ / ("refused-" + id);
+    const std::string message =
+        message_of<UsageError>([&] { run_quick(paper_ + "/" + id, settings, folder); });
+    EXPECT_FALSE(std::filesystem::exists(folder)) << id;
+    return message;
+  }
+
+  TemporaryFolder folder_;
+
+ private:
+  std::string paper_;
+};
+
 /// The studies whose ids begin so, without that beginning.
 inline std::set<std::string> studies_of(const std::string& paper) {
   std::set<std::string> ids;

@@ -19,21 +19,9 @@ namespace {
 using config::Json;
 using testing::HasSubstr;
 
-class StmStudies : public testing::Test {
+class StmStudies : public test::PaperStudies {
  protected:
-  /// Runs a study with these settings changed.
-  StudyResults run(const std::string& id, const Json& settings) {
-    return test::run_quick("stm/" + id, settings, folder_ / id);
-  }
-
-  /// What a study says to these settings before any training.
-  std::string refusal(const std::string& id, const Json& settings) {
-    const auto folder = folder_ / ("refused-" + id);
-    const std::string message =
-        test::message_of<UsageError>([&] { test::run_quick("stm/" + id, settings, folder); });
-    EXPECT_FALSE(std::filesystem::exists(folder)) << id;
-    return message;
-  }
+  StmStudies() : PaperStudies("stm") {}
 
   /// Two updates of tiny models.
   static Json tiny() {
@@ -44,8 +32,6 @@ class StmStudies : public testing::Test {
         {"data", {{"test_samples", 20}}},
         {"train", {{"steps", 2}, {"batch", 8}, {"evaluate_every", 1}, {"evaluate_batches", 1}}}};
   }
-
-  test::TemporaryFolder folder_;
 };
 
 TEST_F(StmStudies, OneForEachFigureAndTableOfATask) {
@@ -222,10 +208,7 @@ TEST_F(StmStudies, CostTimesTheModels) {
   for (const auto& comparison : results.comparisons()) EXPECT_GT(comparison.ours, 0);
   EXPECT_THAT(results.summary(), HasSubstr("Batches of 1; the paper has 128."));
   EXPECT_EQ(results.points().size(), 4u);
-  EXPECT_THAT(test::message_of<UsageError>([&] {
-                run("cost", {{"iterations", 0}});
-              }),
-              HasSubstr("iterations is 0"));
+  EXPECT_THAT(refusal("cost", {{"iterations", 0}}), HasSubstr("iterations is 0"));
 }
 
 TEST_F(StmStudies, PongShowsWhatThereIsOfTrainingsWithoutAGame) {

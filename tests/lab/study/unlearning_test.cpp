@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -11,7 +10,6 @@
 #include "lab/study/memo/studies.h"
 #include "lab/study/memo/subjects.h"
 #include "tests/lab/study/quick_study.h"
-#include "tests/support/temporary_folder.h"
 
 namespace tessera::memo_study {
 namespace {
@@ -119,31 +117,30 @@ TEST(Networks, LearnAnswersAndNotQuestions) {
   }
 }
 
-TEST(Unlearning, RefusesSettingsBeforeAnyWork) {
-  const test::TemporaryFolder folder;
-  const auto refusal = [&](const config::Json& settings) {
-    return test::message_of<UsageError>(
-        [&] { test::run_quick("memo/unlearning", settings, folder / "study"); });
-  };
-  EXPECT_EQ(refusal({{"authors", 2}, {"shares", {0.9}}}),
+class Unlearning : public test::PaperStudies {
+ protected:
+  Unlearning() : PaperStudies("memo") {}
+};
+
+TEST_F(Unlearning, RefusesSettingsBeforeAnyWork) {
+  EXPECT_EQ(refusal("unlearning", {{"authors", 2}, {"shares", {0.9}}}),
             "shares has 0.9, which is all of 2 authors; expected a share that leaves at least one");
-  EXPECT_EQ(refusal({{"shares", config::Json::array()}}),
+  EXPECT_EQ(refusal("unlearning", {{"shares", config::Json::array()}}),
             "shares is empty, so nothing is measured");
-  EXPECT_EQ(refusal({{"beta", 0}}), "beta is 0, expected more than 0");
-  EXPECT_THAT(refusal({{"authors", 2'000'000}}), testing::HasSubstr("authors is 2000000"));
-  EXPECT_THAT(refusal({{"dimension", 100}}), testing::HasSubstr("dimension is 100, expected"));
-  EXPECT_THAT(refusal({{"network", {{"batch", 0}}}}), testing::HasSubstr("network.batch is 0"));
-  EXPECT_FALSE(std::filesystem::exists(folder / "study"));
+  EXPECT_EQ(refusal("unlearning", {{"beta", 0}}), "beta is 0, expected more than 0");
+  EXPECT_THAT(refusal("unlearning", {{"authors", 2'000'000}}),
+              testing::HasSubstr("authors is 2000000"));
+  EXPECT_THAT(refusal("unlearning", {{"dimension", 100}}),
+              testing::HasSubstr("dimension is 100, expected"));
+  EXPECT_THAT(refusal("unlearning", {{"network", {{"batch", 0}}}}),
+              testing::HasSubstr("network.batch is 0"));
 }
 
-TEST(Unlearning, AStoreThatForgetsIsOneThatNeverHeld) {
-  const test::TemporaryFolder folder;
-  const StudyResults results = test::run_quick("memo/unlearning",
-                                               {{"authors", 5},
-                                                {"dimension", 128},
-                                                {"probes", 3},
-                                                {"network", {{"channels", 16}, {"epochs", 1}}}},
-                                               folder / "study");
+TEST_F(Unlearning, AStoreThatForgetsIsOneThatNeverHeld) {
+  const StudyResults results = run("unlearning", {{"authors", 5},
+                                                  {"dimension", 128},
+                                                  {"probes", 3},
+                                                  {"network", {{"channels", 16}, {"epochs", 1}}}});
   for (const ResultPoint& point : results.points())
     if (point.series.find("store") != std::string::npos) {
       EXPECT_EQ(point.y, 1) << point.series;
