@@ -132,6 +132,12 @@ class StudyContext {
                   bound);
     return chosen;
   }
+  /// The same where the default is the paper's set-up.
+  template <config::Configuration T>
+  T settings(const T& quick, const T& paper,
+             const std::vector<std::string_view>& bound = kEverySetting) {
+    return settings(quick, paper, paper, bound);
+  }
   const config::Json& resolved_settings() const { return resolved_; }
   /// Whether numbers that were published or computed for reference hold for these settings.
   bool references_hold() const { return references_hold_; }

@@ -33,8 +33,12 @@ struct ExampleSettings {
   }
 };
 
+ExampleSettings example_settings(StudyContext& context) {
+  return context.settings<ExampleSettings>({.runs = 2}, {.runs = 10}, {.runs = 100}, kEverySetting);
+}
+
 void run_example(StudyContext& context) {
-  const auto settings = context.settings<ExampleSettings>({.runs = 2}, {.runs = 10}, {.runs = 100});
+  const ExampleSettings settings = example_settings(context);
   StudyResults& results = context.results();
   results.add_point({"q, \"0\"", 10, 0.1 + 0.2, 0.01, 0.31});
   results.add_point({"q, \"0\"", 20, 0.125});
@@ -162,7 +166,7 @@ struct Interruptible {
   Study study() {
     return {
         "example/parts", "Parts", "Somebody 2024", "figure 2", {}, [this](StudyContext& context) {
-          context.settings<ExampleSettings>({.runs = 2}, {.runs = 10}, {.runs = 100});
+          example_settings(context);
           for (const std::string name : {"a", "b", "c"}) {
             const auto numbers = context.part(name, [&] {
               computed.push_back(name);

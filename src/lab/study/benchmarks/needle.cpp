@@ -290,8 +290,7 @@ void add_needle_differences(const NeedleSettings& settings, StudyResults& result
 }
 
 void run_needle(StudyContext& context) {
-  const NeedleSettings settings =
-      context.settings(quick_needle(), default_needle(), default_needle(), kNoSetting);
+  const NeedleSettings settings = context.settings(quick_needle(), default_needle(), kNoSetting);
   const std::vector<Reader> chosen = chosen_by_name(readers(), settings.models);
   check_list("windows", settings.windows);
   check_rates(settings.learning_rates);

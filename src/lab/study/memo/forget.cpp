@@ -265,8 +265,7 @@ void draw(StudyContext& context, const std::vector<Answers>& all, double thresho
 
 void run_forget(StudyContext& context) {
   const ForgetSettings quick{.dimension = 512, .document_tokens = 1500, .probes = 300};
-  const ForgetSettings settings =
-      context.settings(quick, ForgetSettings(), ForgetSettings(), kNoSetting);
+  const ForgetSettings settings = context.settings(quick, ForgetSettings(), kNoSetting);
   check_text_memory(settings.dimension, settings.error_rate);
   const StudyText text = beginning_of(settings.data, 4 * settings.document_tokens, context);
   const Findings found = findings_of(context, settings, text);

@@ -282,8 +282,7 @@ void run_natural_text(StudyContext& context) {
                                   .probes = 300,
                                   .planned_tokens = 6000,
                                   .recitals = 20};
-  const NaturalTextSettings settings =
-      context.settings(quick, NaturalTextSettings(), NaturalTextSettings(), kNoSetting);
+  const NaturalTextSettings settings = context.settings(quick, NaturalTextSettings(), kNoSetting);
   check_natural_text(settings);
   const int64_t longest =
       std::max(settings.planned_tokens, *std::ranges::max_element(settings.tokens));

@@ -92,7 +92,7 @@ double median_drawn(const NearlyOrthogonalSettings& settings, double epsilon, in
 void run_nearly_orthogonal(StudyContext& context) {
   const NearlyOrthogonalSettings quick{.dimensions = {64, 256}, .most = 1024};
   const NearlyOrthogonalSettings settings =
-      context.settings(quick, NearlyOrthogonalSettings(), NearlyOrthogonalSettings(), kNoSetting);
+      context.settings(quick, NearlyOrthogonalSettings(), kNoSetting);
   check_list("dimensions", settings.dimensions);
   check_list("closeness", settings.closeness);
   for (const double epsilon : settings.closeness)

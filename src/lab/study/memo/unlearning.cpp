@@ -328,8 +328,7 @@ void run_unlearning(StudyContext& context) {
   quick.network = {.channels = 32, .epochs = 2};
   quick.unlearning_epochs = 1;
   quick.probes = 8;
-  const auto settings =
-      context.settings(quick, UnlearningSettings(), UnlearningSettings(), kNoSetting);
+  const auto settings = context.settings(quick, UnlearningSettings(), kNoSetting);
   check_unlearning(settings);
   Unlearning unlearning(context, settings);
   std::vector<Outcome> all;

@@ -220,7 +220,7 @@ Spread simulated_item_error(const StoredItems& c, int64_t fewest, int64_t most, 
 void run_error_per_item(StudyContext& context) {
   ItemSettings quick;
   quick.most_runs = 4000;
-  const ItemSettings settings = context.settings(quick, ItemSettings(), ItemSettings());
+  const ItemSettings settings = context.settings(quick, ItemSettings());
   if (settings.most_runs < settings.runs)
     throw UsageError("most_runs is {}, expected at least runs, {}", settings.most_runs,
                      settings.runs);

@@ -104,8 +104,7 @@ std::vector<Spread> random_errors(StudyContext& context, int64_t runs, const Ass
 
 void run_lemma1(StudyContext& context) {
   const QuasiOrthogonalSettings quick{.runs = 8, .most = 1024};
-  const QuasiOrthogonalSettings settings =
-      context.settings(quick, QuasiOrthogonalSettings(), QuasiOrthogonalSettings());
+  const QuasiOrthogonalSettings settings = context.settings(quick, QuasiOrthogonalSettings());
   const std::vector<int64_t> dimensions = {16, 32, 64, 128, 256};
   Table table("Vectors that are η-quasi-orthogonal",
               {"η", "d", "exp(dη²/4), Lemma 1", "random vectors before the first closer pair",

@@ -50,7 +50,7 @@ ExponentSettings exponent_settings(StudyContext& context, const ExponentSettings
   quick.alphas.resize(std::min<size_t>(2, paper.alphas.size()));
   quick.simulated_inputs = std::min<int64_t>(paper.simulated_inputs, 100'000);
   // The statements hold for every law and scheme.
-  const ExponentSettings settings = context.settings(quick, paper, paper, kNoSetting);
+  const ExponentSettings settings = context.settings(quick, paper, kNoSetting);
   check_list("alphas", settings.alphas);
   check_list("rhos", settings.rhos);
   for (const double alpha : settings.alphas)

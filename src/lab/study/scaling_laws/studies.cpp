@@ -16,7 +16,7 @@ theory::AssociationTask task_of(const Settings& settings) {
 Settings settings_of(StudyContext& context, Settings paper) {
   Settings quick = paper;
   quick.runs = std::min(paper.runs, std::max<int64_t>(4, paper.runs / 10));
-  const Settings settings = context.settings(quick, paper, paper);
+  const Settings settings = context.settings(quick, paper);
   if (!(settings.alpha > 0))
     throw UsageError("alpha is {:g}, expected more than 0", settings.alpha);
   return settings;

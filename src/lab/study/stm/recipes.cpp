@@ -92,8 +92,7 @@ std::vector<Try> tries_of(const Contestant& contestant, const RecipeSettings& se
 }
 
 void run_recipes(StudyContext& context) {
-  const RecipeSettings settings =
-      context.settings(quick_recipes(), default_recipes(), default_recipes(), kNoSetting);
+  const RecipeSettings settings = context.settings(quick_recipes(), default_recipes(), kNoSetting);
   check_rates(settings.learning_rates);
   check_list("alphas", settings.alphas);
   check_list("slots", settings.slots);
