@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -85,6 +86,14 @@ template <typename List>
 void check_list(const char* name, const List& list) {
   if (list.empty()) throw UsageError("{} is empty, so nothing is measured", name);
   check_distinct(name, list);
+}
+
+/// Seconds that `action` takes.
+template <typename Action>
+double seconds_of(const Action& action) {
+  const auto began = std::chrono::steady_clock::now();
+  action();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 }
 
 /// A number with this many decimals; an empty cell where it is NaN.

@@ -20,15 +20,8 @@ namespace {
 
 using config::Json;
 
-/// A model of the study; its size is the settings'.
-struct Entry {
-  std::string name;
-  Json model;
-  bool has_blocks = true;
-};
-
-/// Who takes part: a line each.
-std::vector<Entry> entries() {
+/// Who takes part: a line each. The sizes are the settings'.
+std::vector<Contestant> entries() {
   return {{"Memory Mosaic", {{"kind", "memory_mosaic"}}},
           {"Memory Mosaic v2", {{"kind", "memory_mosaic_v2"}}},
           {"GPT", {{"kind", "gpt"}}},
@@ -40,8 +33,11 @@ std::vector<Entry> entries() {
             {"slots", 1},  // as the paper has it for associative retrieval
             {"alpha1", {{"value", 0.9}}},
             {"alpha2", {{"value", 0.5}}},
-            {"alpha3", {{"value", 0.5}}}},
-           /*has_blocks=*/false}};
+            {"alpha3", {{"value", 0.5}}}}}};
+}
+
+bool has_blocks(const Contestant& entry) {
+  return entry.model.at("kind") != "stm";
 }
 
 struct MqarSettings {
@@ -100,13 +96,13 @@ std::vector<Rung> rungs_of(const MqarSettings& settings) {
 
 /// A network that is trained on one rung.
 struct Trial {
-  Entry entry;
+  Contestant entry;
   Rung rung;
   int64_t blocks, channels;
 
   /// "GPT, 2 blocks".
   std::string name() const {
-    return entry.has_blocks
+    return has_blocks(entry)
                ? fmt::format("{}, {} block{}", entry.name, blocks, blocks == 1 ? "" : "s")
                : entry.name;
   }
@@ -127,7 +123,7 @@ struct Outcome {
 
 MqarSettings paper_mqar() {
   MqarSettings settings;
-  for (const Entry& entry : entries()) settings.models.push_back(entry.name);
+  for (const Contestant& entry : entries()) settings.models.push_back(entry.name);
   settings.lengths = {64, 128, 256, 512};
   settings.pairs = {4, 8, 16, 64};
   settings.blocks = {2};
@@ -192,7 +188,7 @@ task::MqarConfig task_of(const MqarSettings& settings, const Rung& rung) {
 
 Json sized_model(const MqarSettings& settings, const Trial& trial) {
   Json model = trial.entry.model;
-  if (!trial.entry.has_blocks) {
+  if (!has_blocks(trial.entry)) {
     for (const char* field : {"inputs", "width", "distilled"}) model[field] = trial.channels;
     return model;
   }
@@ -218,14 +214,14 @@ task::TaskTrainingConfig training_of(const StudyContext& context, const MqarSett
 
 /// All that is trained. Throws UsageError on settings that make no sense, before any training.
 std::vector<Trial> trials_of(const StudyContext& context, const MqarSettings& settings) {
-  const std::vector<Entry> models = chosen_by_name(entries(), settings.models);
+  const std::vector<Contestant> models = chosen_by_name(entries(), settings.models);
   check_list("blocks", settings.blocks);
   check_list("channels", settings.channels);
   check_rates(settings.learning_rates);
   std::vector<Trial> trials;
   for (const Rung& rung : rungs_of(settings))
-    for (const Entry& model : models)
-      for (const int64_t blocks : model.has_blocks ? settings.blocks : std::vector<int64_t>{1})
+    for (const Contestant& model : models)
+      for (const int64_t blocks : has_blocks(model) ? settings.blocks : std::vector<int64_t>{1})
         for (const int64_t channels : settings.channels)
           trials.push_back({model, rung, blocks, channels});
   for (const Trial& trial : trials) training_of(context, settings, trial).check();

@@ -4,7 +4,6 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
-#include <chrono>
 #include <cmath>
 #include <optional>
 
@@ -108,16 +107,6 @@ class Tofu {
   Tokenizer tokenizer_;
 };
 
-class Clock {
- public:
-  double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
-};
-
 enum class Way { kAscent, kDifference, kPreference };
 
 /// The full GPT, made to forget the last authors by changing its weights.
@@ -128,25 +117,25 @@ Measures unlearn(const Tofu& tofu, const UnlearningSettings& settings, const Lan
   const size_t kept = tofu.retained(share);
   const Lines forget = tofu.lines(kept, tofu.authors().size()), retain = tofu.lines(0, kept);
   RandomStream random(run_seed(seed, 7));
-  const Clock clock;
-  learn(*model, settings.unlearning_epochs, settings.unlearning_rate, settings.network.batch, seed,
-        forget, [&](const Lines& batch) {
-          const at::Tensor nats = line_losses(*model, batch);  // -log p of each answer
-          at::Tensor loss = -mean_loss(*model, batch);
-          if (way == Way::kPreference) {
-            const at::Tensor before = [&] {
-              const at::NoGradGuard none;
-              return line_losses(*reference, batch);
-            }();
-            loss = at::softplus(settings.beta * (before - nats)).mean() * (2 / settings.beta);
-          }
-          if (way == Way::kAscent) return loss;
-          Lines others;
-          while (others.size() < batch.size())
-            others.push_back(retain[random.below(retain.size())]);
-          return loss + mean_loss(*model, others);
-        });
-  const double seconds = clock.seconds();
+  const auto loss_of = [&](const Lines& batch) {
+    const at::Tensor nats = line_losses(*model, batch);  // -log p of each answer
+    at::Tensor loss = -mean_loss(*model, batch);
+    if (way == Way::kPreference) {
+      const at::Tensor before = [&] {
+        const at::NoGradGuard none;
+        return line_losses(*reference, batch);
+      }();
+      loss = at::softplus(settings.beta * (before - nats)).mean() * (2 / settings.beta);
+    }
+    if (way == Way::kAscent) return loss;
+    Lines others;
+    while (others.size() < batch.size()) others.push_back(retain[random.below(retain.size())]);
+    return loss + mean_loss(*model, others);
+  };
+  const double seconds = seconds_of([&] {
+    learn(*model, settings.unlearning_epochs, settings.unlearning_rate, settings.network.batch,
+          seed, forget, loss_of);
+  });
   Measures measures = tofu.measure(*network_subject(model), share);
   measures.seconds = seconds;
   return measures;
@@ -169,12 +158,14 @@ class AuthorStore {
                       store::Duplicates::kRefuse);
     writer.checkpoint();
   }
+  /// Takes so many seconds.
   double forget_from(size_t first) {
-    const Clock clock;
-    store::MemoWriter writer(folder_);
-    for (size_t a = first; a < tofu_.authors().size(); ++a) writer.forget(tofu_.authors()[a].name);
-    writer.checkpoint();
-    return clock.seconds();
+    return seconds_of([&] {
+      store::MemoWriter writer(folder_);
+      for (size_t a = first; a < tofu_.authors().size(); ++a)
+        writer.forget(tofu_.authors()[a].name);
+      writer.checkpoint();
+    });
   }
   const std::filesystem::path& folder() const { return folder_; }
 
@@ -252,9 +243,8 @@ class Unlearning {
     return mosaic_;
   }
   Measures retrain(double share) {
-    const Clock clock;
-    const auto model = tofu_.taught("gpt", tofu_.retained(share));
-    const double seconds = clock.seconds();
+    std::shared_ptr<LanguageModel> model;
+    const double seconds = seconds_of([&] { model = tofu_.taught("gpt", tofu_.retained(share)); });
     Measures measures = tofu_.measure(*network_subject(model), share);
     measures.seconds = seconds;
     return measures;

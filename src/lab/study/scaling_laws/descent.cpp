@@ -50,7 +50,7 @@ void compare_descent(StudyContext& context, const Settings& settings,
                      const std::string& caption) {
   StudyResults& results = context.results();
   const auto x = as_doubles(times);
-  const auto half = static_cast<ptrdiff_t>(times.size());
+  const size_t half = times.size();
   constexpr double kLarge = 0.05;
   auto panels = std::make_unique<Panels>("Descent and its approximation");
   Table large(
@@ -66,8 +66,8 @@ void compare_descent(StudyContext& context, const Settings& settings,
         numbers.push_back(last > kLarge ? 1 : 0);
       return numbers;
     });
-    const std::vector<Spread> real(errors.begin(), errors.begin() + half),
-        approximate(errors.begin() + half, errors.begin() + 2 * half);
+    const auto real = std::span(errors).first(half),
+               approximate = std::span(errors).subspan(half, half);
     large.add_row({c.name(), Cell::fixed(errors[2 * half].mean, 3),
                    Cell::fixed(errors[2 * half + 1].mean, 3)});
     add_curve(results, descent, x, real);

@@ -316,8 +316,8 @@ void run_rescaled_gradients(StudyContext& context) {
       errors.insert(errors.end(), deviations.begin(), deviations.end());
       return errors;
     });
-    const std::vector<Spread> errors(curves.begin(), curves.begin() + kEpochs),
-        deviations(curves.begin() + kEpochs, curves.end());
+    const auto errors = std::span(curves).first(kEpochs),
+               deviations = std::span(curves).subspan(kEpochs);
     error_names.push_back(how.name);
     deviation_names.push_back({how.name + ", gradient deviation", how.name});
     add_curve(context.results(), error_names.back(), epochs, errors);

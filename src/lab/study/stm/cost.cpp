@@ -4,7 +4,6 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "lab/study/stm/sequence_comparison.h"
 #include "lab/study/stm/studies.h"
@@ -41,10 +40,8 @@ double median_seconds(int64_t calls, const Call& call) {
   std::vector<double> seconds;
   for (int64_t i = 0; i <= calls; ++i) {
     InterruptGuard::stop_if_interrupted("stopped while timing");
-    const auto began = std::chrono::steady_clock::now();
-    call();
-    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - began;
-    if (i > 0) seconds.push_back(taken.count());
+    const double taken = seconds_of(call);
+    if (i > 0) seconds.push_back(taken);
   }
   const auto middle = seconds.begin() + std::ssize(seconds) / 2;
   std::nth_element(seconds.begin(), middle, seconds.end());
