@@ -211,9 +211,8 @@ void run_proposition3(StudyContext& context) {
         errors.insert(errors.end(), stored.begin(), stored.end());
         return errors;
       });
-      const auto half = static_cast<ptrdiff_t>(d.size());
-      const std::vector<double> errors(found.begin(), found.begin() + half);
-      const std::vector<double> stored(found.begin() + half, found.end());
+      const auto errors = std::span(found).first(d.size()),
+                 stored = std::span(found).subspan(d.size());
       const double printed = 2 * rho * alpha + 1;
       const bool needs_none = 2 * rho * alpha > 1;  // the error hardly depends on P
       table.add_row({Cell(alpha), Cell(rho), Cell::fixed(-(alpha - 1) / printed, 3),
