@@ -1,5 +1,6 @@
-# What several.sh and hosts.sh share: a Memory Mosaic of 4 blocks in trainings of one or two processes of one
-# thread each. They set `program`, `channels`, `window` and `batch` before each run.
+# What several.sh, several_stm.sh and hosts.sh share: trainings of one or two processes. They set `program` and,
+# for the Memory Mosaic of 4 blocks that training() describes, `channels`, `window` and `batch` before each run;
+# several_stm.sh has a training() of its own.
 work=$(mktemp -d)
 pids=()
 clean_up() {

@@ -10,6 +10,7 @@ set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 program=$(realpath "${1:-$root/build/release/tessera}") rounds=${2:-3} steps=${3:-16}
 . "$root/bench/train/several_runs.sh"
+unset OMP_NUM_THREADS  # --threads says it
 
 # RUN STEPS
 training() {
@@ -38,7 +39,7 @@ TOML
 for round in $(seq "$rounds"); do
   accumulation=1
   threads=1 && one=$(speed_of_one "one$round" "$steps")
-  threads=2 && unset OMP_NUM_THREADS && wide=$(speed_of_one "wide$round" "$steps")
+  threads=2 && wide=$(speed_of_one "wide$round" "$steps")
   threads=1 accumulation=2
   two=$(speed_of_two "two$round" "$steps")
   echo "round $round: one thread $one sequences/s; two threads $wide, ratio $(ratio "$wide" "$one");" \

@@ -117,8 +117,9 @@ class Stm : public SequenceModel {
   torch::nn::Sequential head;                   ///< two hidden layers and the output; else none
 
  private:
+  /// A pass over x [B, T, in] before its first step.
   TwoMemoryPass begin(const at::Tensor& x, const std::optional<TwoMemoryState>& state);
-  /// Takes all steps: [B, T - first_output, out].
+  /// Takes all its steps; the outputs, [B, T - first_output, out].
   at::Tensor finish(TwoMemoryPass& pass, const at::Tensor& x, int64_t first_output);
   at::Tensor distil_outputs(TwoMemoryPass& pass, int64_t T, int64_t first_output);
 

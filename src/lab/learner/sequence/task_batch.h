@@ -34,7 +34,7 @@ TaskBatch make_batch(const SequenceTask& task, uint64_t seed, std::span<const in
 /// indexing by `answers` gives them -> scalar. Throws UsageError on another shape.
 at::Tensor answer_loss(const at::Tensor& outputs, const TaskBatch& batch);
 
-/// NaN where the whole is 0.
+/// part / whole; NaN where the whole is 0.
 double share(double part, int64_t whole);
 
 /// Right and wrong answers; scores of several batches add up.
