@@ -104,6 +104,9 @@ TEST_F(ForwardOfVectors, RefusesWrongInputs) {
   expect_data_error(run({{"x", at::ones({0, 2, 5})}}), {"'x' is empty"});
   expect_data_error(run({{"x", x}, {"targets", at::ones({2, 3, 4})}}), {"'targets' has shape"});
   expect_data_error(run({{"x", x}}, true), {"'targets', which gradients need"});
+  const at::Tensor targets = at::ones({3, 2, 4}), answers = at::ones({3, 2}, at::kBool);
+  expect_data_error(run({{"inputs", x}, {"targets", targets}, {"answers", answers}}, true),
+                    {"samples of a task", "without 'answers'"});
 }
 
 /// What the authors' code computed, to 1e-4 of each tensor's largest absolute value.

@@ -16,6 +16,8 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "tessera/tensor/device.h"
+
 namespace tessera::test {
 namespace {
 
@@ -152,7 +154,7 @@ const Functions kFunctions;
 }  // namespace
 
 c10::Device other_device() {
-  return at::hasCUDA() ? c10::Device(c10::kCUDA, 0) : kDevice;
+  return at::hasCUDA() ? named_device("cuda:0") : kDevice;
 }
 
 }  // namespace tessera::test

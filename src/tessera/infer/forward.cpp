@@ -41,9 +41,22 @@ NamedTensors gradients_of(SequenceModel& model, const at::Tensor& loss) {
   return result;
 }
 
-/// The targets of a task, which stand beside `answers`, have another loss than forward has.
+/// Whether it is the file of a task, whose targets have another loss than forward has.
+bool is_task(const TensorFile& input) {
+  return input.tensors.contains("answers");
+}
+
 bool has_targets(const TensorFile& input) {
-  return input.tensors.contains("targets") && !input.tensors.contains("answers");
+  return input.tensors.contains("targets") && !is_task(input);
+}
+
+void check_for_gradients(const TensorFile& input) {
+  if (is_task(input))
+    throw DataError(input.path,
+                    "holds samples of a task ('answers'), whose loss is not computed here; "
+                    "gradients need targets without 'answers'");
+  if (!has_targets(input))
+    throw DataError(input.path, "has no tensor 'targets', which gradients need");
 }
 
 struct Outputs {
@@ -106,8 +119,7 @@ Outputs outputs_of_vectors(SequenceModel& model, const TensorFile& input, bool g
 
 NamedTensors run_forward(SequenceModel& model, const TensorFile& input, bool gradients,
                          const std::optional<ForeignFormat>& source) {
-  if (gradients && !has_targets(input))
-    throw DataError(input.path, "has no tensor 'targets', which gradients need");
+  if (gradients) check_for_gradients(input);
   auto* language_model = dynamic_cast<LanguageModel*>(&model);
   auto [result, loss] = language_model ? outputs_of_tokens(*language_model, input, gradients)
                                        : outputs_of_vectors(model, input, gradients);

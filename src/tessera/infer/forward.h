@@ -31,7 +31,8 @@ struct ForwardOptions {
 /// (-1 does not count) also `loss` [1], nats per token. A model of vectors: from `x` [T, B, in] `y`
 /// [T, B, out] and the tensors of its state after the last step, such as `item_memory` [B, D, D];
 /// with `targets` [T, B, out] also `loss` [1], the mean squared error. In the file of a task, which
-/// has `inputs` [T, B, in] or tokens [T, B], and `answers`, the targets are ignored.
+/// has `inputs` [T, B, in] or tokens [T, B], and `answers`, the targets are ignored, and gradients
+/// refused.
 ///
 /// With gradients also `grad.<name>` of the loss for every parameter, zero where it plays no part.
 /// Other tensors of the input are ignored. source: names and shapes of the gradients, none for our

@@ -1,5 +1,6 @@
 #include "tessera/tensor/device.h"
 
+#include <ATen/Context.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <fmt/ranges.h>
 
@@ -50,8 +51,10 @@ std::vector<std::string> device_names() {
 
 c10::Device named_device(const std::string& name) {
   if (const auto device = parsed(name);
-      device && std::max<int64_t>(0, device->index()) < count_of(device->type()))
+      device && std::max<int64_t>(0, device->index()) < count_of(device->type())) {
+    if (device->is_cuda()) at::globalContext().setAllowTF32CuDNN(false);
     return *device;
+  }
   throw UsageError(
       "device is '{}', expected one of those that this machine and its LibTorch have: {}", name,
       fmt::join(device_names(), ", "));
