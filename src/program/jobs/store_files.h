@@ -40,15 +40,14 @@ struct Create {
           "size is planned)");
     field("plan_from", plan_from,
           "instead: choose the smallest dimension that recalls this file, or the files of this "
-          "folder, with the error that is allowed");
-    field(
-        "error", error,
-        "share of tokens that may be recalled wrongly; 0: a thousandth more than no dimension can "
-        "avoid",
-        config::between(0, 0.999999));
+          "folder, with the allowed error");
+    field("error", error,
+          "share of tokens that may be recalled wrongly; 0: a thousandth more than the least "
+          "possible",
+          config::between(0, 0.999999));
     field("matrices", matrices,
-          "number of matrices; each window is in one of them, so that many small ones take less "
-          "time than one of their size. Without it: 1, or in a plan the cheapest number",
+          "number of matrices; each window is stored in one of them, so many small ones take less "
+          "time than one large one. Without it: 1, or in a plan the cheapest number",
           config::between(1, memo::kMostShards));
     field("tokenizer", tokenizer,
           "what tokens are: byte, bpe (4096 tokens, learned from the text of the plan) or the path "
@@ -157,8 +156,8 @@ struct Export {
   void visit_fields(Visitor&& field) {
     field("out", out, "the file to write the memory to");
     field("texts", texts,
-          "a new folder to write every document to, as a file named by its id; one whose id is no "
-          "path below the folder, such as ../notes, gets another name, which is said");
+          "a new folder to write every document to, as a file named by its id; an id that leads "
+          "outside the folder, such as ../notes, becomes a safe name, which is printed");
   }
 
   struct Answer {

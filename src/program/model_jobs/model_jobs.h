@@ -101,7 +101,7 @@ struct LogLikelihood {
 struct Inspect {
   static constexpr std::string_view kName = "inspect";
   static constexpr std::string_view kHelp =
-      "Which stored pairs of a text spoke for the next token, and how loudly";
+      "Which stored pairs of a text led to the next token, and with what weight";
 
   std::string text = {};
   std::optional<int64_t> position = {};

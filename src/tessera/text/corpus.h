@@ -24,14 +24,15 @@ struct CorpusConfig {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("text", text, "a text file or a folder of them; empty: a text that the machine has");
+    field("text", text,
+          "a text file or a folder of them; empty: an installed text (tessera data text)");
     field("suffix", suffix, "in a folder, only files whose names end with this");
     field("tokenizer", tokenizer, "bpe, byte or character; or the path of a tokenizer");
     field("vocabulary", vocabulary, "size of the BPE vocabulary that is learnt from the text");
     field("validation_share", validation_share,
           "share of the tokens, at the end of the text, for validation");
     field("stories", stories,
-          "instead of a text: so many generated stories (tessera data stories)");
+          "instead of a text: this many generated stories (tessera data stories)");
     field("stories_seed", stories_seed, "random seed of the generated stories");
   }
 

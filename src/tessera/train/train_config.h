@@ -90,56 +90,60 @@ struct TrainConfig {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("steps", steps, "updates of the weights in all", config::at_least(1));
+    field("steps", steps, "number of updates of the weights", config::at_least(1));
     field("batch", batch, "sequences in one micro-batch", config::between(1, 65536));
     field("accumulation", accumulation, "micro-batches whose mean gradient makes one update",
           config::at_least(1));
-    field("learning_rate", learning_rate, "at the end of the warm-up");
-    field("min_learning_rate", min_learning_rate, "at the end of the decay");
-    field("warmup_steps", warmup_steps, "updates on the way up from 0", config::at_least(0));
-    field("decay_steps", decay_steps, "update at which the minimum is reached (0: the last one)",
+    field("learning_rate", learning_rate, "learning rate at the end of the warm-up");
+    field("min_learning_rate", min_learning_rate, "learning rate at the end of the decay");
+    field("warmup_steps", warmup_steps, "updates in which the learning rate rises from 0",
           config::at_least(0));
-    field("decay", decay, "shape of the fall of the learning rate");
+    field("decay_steps", decay_steps,
+          "update at which min_learning_rate is reached (0: the last one)", config::at_least(0));
+    field("decay", decay, "how the learning rate falls");
     field("halve_loss", halve_loss,
           "validation loss below which the learning rate is halved, once (0: never)",
           config::at_least(0));
-    field("optimizer", optimizer, "what turns gradients into updates");
-    field("weight_decay", weight_decay, "AdamW: of tensors with two or more dimensions",
-          config::at_least(0));
-    field("beta1", beta1, "AdamW: memory of the gradient");
-    field("beta2", beta2, "AdamW: memory of the squared gradient");
+    field("optimizer", optimizer, "how gradients become updates");
+    field("weight_decay", weight_decay,
+          "AdamW: weight decay of tensors with two or more dimensions", config::at_least(0));
+    field("beta1", beta1, "AdamW: decay of the mean gradient");
+    field("beta2", beta2, "AdamW: decay of the mean squared gradient");
     field("bias_correction", bias_correction,
-          "AdamW: whether both memories are corrected for their start from 0");
-    field("smoothing", smoothing, "RMSprop: memory of the squared gradient");
-    field("momentum", momentum, "RMSprop: memory of the update");
-    field("epsilon", epsilon, "keeps the optimiser's division finite");
-    field("clip", clip, "largest norm of the gradient (0: any)", config::at_least(0));
-    field("clip_value", clip_value, "largest number in a gradient, before its norm (0: any)",
+          "AdamW: whether both means are corrected for starting at 0");
+    field("smoothing", smoothing, "RMSprop: decay of the mean squared gradient");
+    field("momentum", momentum, "RMSprop: momentum of the update");
+    field("epsilon", epsilon, "added to the divisor of the optimiser, so that it is not 0");
+    field("clip", clip, "maximum norm of the gradient (0: no limit)", config::at_least(0));
+    field("clip_value", clip_value,
+          "maximum size of each number of the gradient, before clip (0: no limit)",
           config::at_least(0));
     field("evaluate_every", evaluate_every, "updates between evaluations (0: only at the end)",
           config::at_least(0));
     field("evaluate_batches", evaluate_batches, "batches of one evaluation", config::at_least(1));
-    field("patience", patience, "evaluations without a new best that end the training (0: none)",
+    field("patience", patience,
+          "evaluations without a new best loss after which training ends (0: never)",
           config::at_least(0));
-    field("stop_loss", stop_loss,
-          "validation loss that is low enough to end the training (0: none)", config::at_least(0));
+    field("stop_loss", stop_loss, "validation loss at which training ends (0: never)",
+          config::at_least(0));
     field("checkpoint_every", checkpoint_every, "updates between checkpoints (0: only at the end)",
           config::at_least(0));
-    field("keep_checkpoints", keep_checkpoints, "latest ones kept, besides the best",
-          config::at_least(1));
-    field("sample_every", sample_every, "updates between samples (0: none)", config::at_least(0));
+    field("keep_checkpoints", keep_checkpoints,
+          "latest checkpoints that are kept, besides the best one", config::at_least(1));
+    field("sample_every", sample_every, "updates between samples of the output (0: none)",
+          config::at_least(0));
     field("tensorboard", tensorboard,
-          "whether metrics.jsonl is also written as TensorBoard's events, in tensorboard/");
+          "whether metrics.jsonl is also written as events for TensorBoard, in tensorboard/");
     field("csv", csv, "whether metrics.jsonl is also written as metrics.csv");
     field("share_optimizer", share_optimizer,
-          "several processes: whether each keeps a share of what the optimiser remembers, to save "
+          "several processes: whether each keeps only a share of the optimiser's state, to save "
           "memory");
     field("wire_precision", wire_precision,
-          "several processes: numbers in which they send gradients to each other");
+          "several processes: number format in which they send gradients");
     field("seed", seed, "random seed of the training");
     field("device", device,
-          "that runs the network: cpu or, where LibTorch has it, cuda (cuda:1 for the second)");
-    field("threads", threads, "processor threads (0: as many as the program has chosen)");
+          "device that runs the network: cpu or, if LibTorch has it, cuda (cuda:1 for the second)");
+    field("threads", threads, "processor threads (0: those of --threads)");
   }
 
   /// Throws UsageError on values that make no sense together. where: prefix for messages.

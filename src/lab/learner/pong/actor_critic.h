@@ -20,9 +20,9 @@ struct ActorCriticConfig {
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     field("rollout", rollout, "steps of each worker between two updates", config::at_least(1));
-    field("discount", discount, "of a reward one step later (γ)", config::between(0, 1));
+    field("discount", discount, "weight of a reward one step later (γ)", config::between(0, 1));
     field("trace", trace, "weight of advantages one step longer (λ)", config::between(0, 1));
-    field("entropy", entropy, "weight of the policy's entropy, which the loss is less by",
+    field("entropy", entropy, "weight of the policy's entropy, which is subtracted from the loss",
           config::at_least(0));
     field("value", value, "weight of the squared error of the values", config::at_least(0));
   }

@@ -19,7 +19,7 @@ struct OutOfDistributionSettings : NetworkSettings {
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     NetworkSettings::visit_fields(field);
-    field("other", other, "the other text, a file or a folder; empty: a text that the machine has");
+    field("other", other, "the other text, a file or a folder; empty: an installed text");
     field("windows", windows, "windows of the other text that are read", config::at_least(1));
   }
 };

@@ -28,7 +28,7 @@ struct SmallBudgetSettings : NetworkSettings {
   void visit_fields(Visitor&& field) {
     NetworkSettings::visit_fields(all_but({"channels"}, field));
     field("texts", texts,
-          "text files or folders; empty: a text that the machine has; stories: ours");
+          "text files or folders; empty: an installed text; stories: generated stories");
     field("sizes", sizes, "channels of the networks");
     field("learning_rates", learning_rates,
           "those tried for each network; the loss on one half of the validation text decides");

@@ -12,7 +12,8 @@ struct AssociativeRetrievalConfig {
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     field("pairs", pairs, "pairs of a key and a digit: 14 is the paper's length 30, 24 length 50");
-    field("min_pairs", min_pairs, "fewest pairs; a batch shares its number (0: always `pairs`)");
+    field("min_pairs", min_pairs,
+          "minimum number of pairs; a batch shares its number (0: always `pairs`)");
     field("keys", keys, "different keys there are; the first 26 are the letters a to z");
   }
 };

@@ -13,7 +13,7 @@ struct CopyConfig {
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     field("bits", bits, "width of a vector");
-    field("min_length", min_length, "fewest vectors to copy");
+    field("min_length", min_length, "minimum number of vectors to copy");
     field("max_length", max_length, "maximum number of vectors to copy; a batch shares one length");
   }
 };

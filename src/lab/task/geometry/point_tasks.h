@@ -54,7 +54,7 @@ struct PointTaskConfig {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("min_points", min_points, "fewest points");
+    field("min_points", min_points, "minimum number of points");
     field("max_points", max_points,
           "maximum number of points, of tours up to 16; a batch shares one number");
     field("most_points", most_points,

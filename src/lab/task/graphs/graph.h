@@ -32,9 +32,9 @@ struct GraphConfig {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("min_nodes", min_nodes, "fewest nodes");
+    field("min_nodes", min_nodes, "minimum number of nodes");
     field("max_nodes", max_nodes, "maximum number of nodes");
-    field("min_edges", min_edges, "fewest edges, where the nodes allow it");
+    field("min_edges", min_edges, "minimum number of edges, where the nodes allow it");
     field("max_edges", max_edges,
           "maximum number of edges, where the nodes allow it; a batch shares both numbers");
     field("max_weight", max_weight, "weights are whole numbers from 1 on");

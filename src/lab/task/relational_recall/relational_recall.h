@@ -25,7 +25,8 @@ struct RelationalRecallConfig {
     field("form", form, "what the sizes below count");
     field("bits", bits, "width of a vector");
     field("fixed", fixed, "vectors of an item (intended), or items (authors)");
-    field("min_drawn", min_drawn, "fewest items (intended), or vectors of an item (authors)");
+    field("min_drawn", min_drawn,
+          "minimum number of items (intended), or vectors of an item (authors)");
     field("max_drawn", max_drawn,
           "maximum number of items (intended), or of vectors of an item (authors)");
   }
