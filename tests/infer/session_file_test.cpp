@@ -72,7 +72,7 @@ TEST(SessionFile, RefusesWhatDoesNotFit) {
   const auto other = test::tiny_mosaic();
   other->initialise(1);
   EXPECT_THAT(test::message_of<DataError>([&] { StreamingSession::load(*other, path); }),
-              testing::HasSubstr("its parameters are not these"));
+              testing::HasSubstr("their parameters differ"));
 
   const auto refusal_of = [&](const TensorFile& changed) {
     save_tensors(folder / "hostile.safetensors", {changed.tensors.begin(), changed.tensors.end()},

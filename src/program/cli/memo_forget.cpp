@@ -40,7 +40,7 @@ void warn_of_shared(const std::vector<store::SharedPassages>& shared) {
 void print_list(const jobs::Erase::Answer& answer) {
   for (const auto& [document] : answer.documents)
     fmt::print("{}: would be forgotten, {} tokens\n", document.id, document.tokens);
-  if (answer.documents.empty()) fmt::print(stderr, "no document fits\n");
+  if (answer.documents.empty()) fmt::print(stderr, "no document matches\n");
 }
 
 void print_certificate(const jobs::Erase& job, const store::Certificate& certificate) {

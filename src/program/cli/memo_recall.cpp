@@ -139,8 +139,8 @@ Answering open_stores(const RecallCommand<Job>& command) {
   }
   if (command.stores.size() > 1)
     throw UsageError(
-        "several stores answer together where each is served and named by its address, such as "
-        "http://localhost:8080/v1/stores/books; '{}' is none",
+        "several stores can only answer together if each is named by the address at which it is "
+        "served, such as http://localhost:8080/v1/stores/books; '{}' is not an address",
         command.stores.front());
   const auto store = std::make_shared<store::MemoStore>(command.stores.front());
   store->memory();

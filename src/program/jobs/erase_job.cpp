@@ -160,16 +160,15 @@ Erase::Answer Erase::run(const fs::path& store, const OnNews& on_news,
   on_news.listed(answer);
   if (dry_run) return answer;
   if (answer.documents.empty() && answer.forgotten_earlier.empty())
-    throw UsageError("no document fits; nothing is forgotten");
+    throw UsageError("no document matches; nothing is forgotten");
   on_news.begins(kDoing);
   forget(store, answer.documents, on_news, on_progress);
   if (certificate.empty()) return answer;
   look_for_remains(store, remains, shown, on_news, on_progress);
   write_certificate(*this, shown);
   if (!shown.proves())
-    throw std::runtime_error(fmt::format(
-        "{} says that something of the documents is left; look at the files that it names",
-        certificate));
+    throw std::runtime_error(
+        fmt::format("something of the documents is left; {} names the files", certificate));
   answer.certificate = std::move(shown);
   return answer;
 }

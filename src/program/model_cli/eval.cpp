@@ -109,10 +109,10 @@ void run_eval(const EvalArguments& options) {
   jobs::Evaluate job = options.job;
   if (options.placement.pairs && job.options.reading == Reading::kWindowed)
     throw UsageError(
-        "--pairs says how memories keep what they have read; windows start from nothing: give "
-        "--reading streaming, too");
+        "--pairs needs --reading streaming: without it every window begins with empty memories");
   if (job.options.reading == Reading::kStreaming && job.options.batch != EvaluationOptions().batch)
-    throw UsageError("--batch counts windows; --reading streaming has none: leave one of them out");
+    throw UsageError(
+        "--batch counts windows, and --reading streaming has no windows; leave one of them out");
   if (!options.task.empty() || !reads_text(options.model)) return run_eval_on_task(options);
   if (job.data.empty()) throw UsageError("--data is missing: which text is to be read?");
   const auto processes = meet_processes(Rendezvous::from_environment());

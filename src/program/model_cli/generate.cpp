@@ -59,10 +59,9 @@ void check_options(const GenerateArguments& options) {
     throw UsageError("--alternatives are printed with --json only; give both");
   if (command.placement.pairs && command.generate.reading == Reading::kWindowed)
     throw UsageError(
-        "--pairs says how memories keep what they have read; windows start from nothing: leave out "
-        "--reading windowed");
+        "--pairs: leave out --reading windowed, where every window begins with empty memories");
   if (options.eviction && command.generate.bound.pairs == 0)
-    throw UsageError("--eviction says what leaves a bounded memory; give --memory-bound too");
+    throw UsageError("--eviction needs --memory-bound, the number of pairs that a memory keeps");
   const auto from_input = std::count(options.prompt_files.begin(), options.prompt_files.end(), "-");
   if (from_input > 1 || (from_input > 0 && options.interactive))
     throw UsageError("--prompt-file -: standard input is read once");

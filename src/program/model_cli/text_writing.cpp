@@ -27,8 +27,8 @@ void check_window(const GenerateCommand& command, const ModelFolder& folder, Rea
   if (tokens <= model.window()) return;
   if (reading == Reading::kStreaming && !model.reads_past_window())
     throw UsageError(
-        "--reading streaming: {} tokens do not fit the window of {} tokens, past which a {} reads "
-        "nothing; leave --reading out, or lower --max-tokens",
+        "--reading streaming: {} tokens do not fit the window of {} tokens, and a {} cannot read "
+        "past its window; leave --reading out, or lower --max-tokens",
         tokens, model.window(), model.kind());
   if (reading == Reading::kWindowed && !command.save_session.empty())
     throw UsageError(

@@ -120,7 +120,7 @@ std::vector<std::string> read_keys(const std::string& file) {
     key.erase(key.find_last_not_of("\r ") + 1);
     if (!key.empty()) keys.push_back(key);
   }
-  if (keys.empty()) throw DataError(file, "holds no key; expected one a line");
+  if (keys.empty()) throw DataError(file, "contains no key; expected one a line");
   return keys;
 }
 

@@ -112,7 +112,7 @@ CompletionRequest common_request(const Fields& fields) {
     if (const auto type = Fields(format).text("type").value_or(""); type != "text")
       throw ApiError(400,
                      "'response_format' asks for '{}', which is not supported: these models write "
-                     "text that nothing holds to a format",
+                     "free text only",
                      type)
           .about("response_format");
   if (const json& options = fields.value("stream_options"); !options.is_null())

@@ -75,11 +75,11 @@ ModelDescription read_description(const std::filesystem::path& folder) {
   Json json = config::read_json(path);
   if (!json.is_object()) throw DataError(path, "holds no JSON object");
   if (const auto type = json.find("model_type"); type != json.end() && !json.contains("format"))
-    throw DataError(path, "is Hugging Face's, of the type {}; {}", type->dump(),
+    throw DataError(path, "is a Hugging Face model of the type {}; {}", type->dump(),
                     *type == "gpt2" ? fmt::format("'tessera import --from gpt2 --weights {} --out "
                                                   "DIR' makes a model directory of it",
                                                   folder.native())
-                                    : "of these only gpt2 can be imported");
+                                    : "only gpt2 can be imported");
   if (json.contains("code") && !json.contains("kind"))
     throw DataError(folder.native(), "is a memo store, not a model directory");
   const Json format = taken(json, "format");

@@ -100,8 +100,8 @@ void evaluate_windows(LanguageModel& model, const at::Tensor& text,
 void check_stream(LanguageModel& model, int64_t tokens) {
   if (!model.reads_past_window() && tokens > model.window())
     throw UsageError(
-        "reading streaming: a text of {} tokens does not fit the window of {} tokens, past which a "
-        "{} reads nothing; read it windowed",
+        "reading streaming: a text of {} tokens does not fit the window of {} tokens, and a {} "
+        "cannot read past its window; read it windowed",
         tokens, model.window(), model.kind());
   const double wanted = 2 * state_bytes(model, tokens);  // memories grow to twice their size
   const auto there = static_cast<double>(physical_memory());

@@ -104,7 +104,7 @@ StreamingSession StreamingSession::load(LanguageModel& model, const std::filesys
     throw DataError(file.path, "is the session of a {}, the model is a {}",
                     file.metadata_at("kind"), model.kind());
   if (file.metadata.contains("parameters") && file.metadata.at("parameters") != checksum_of(model))
-    throw DataError(file.path, "is the session of another {}: its parameters are not these",
+    throw DataError(file.path, "is the session of another {}: their parameters differ",
                     model.kind());
   try {
     StreamingSession session(model, enum_at<Reading>(file, "reading"), bound_from(file));

@@ -142,7 +142,7 @@ TokenDistribution::TokenDistribution(std::span<const float> logits) : logits_(lo
     if (logits[token] > logits[most_probable_]) most_probable_ = token;
   }
   const float highest = logits[most_probable_];
-  check_argument(std::isfinite(highest), "every logit is -infinity: no token can come");
+  check_argument(std::isfinite(highest), "every logit is -infinity: no token can be drawn");
   double sum = 0;
   for (float logit : logits) sum += std::exp(logit - highest);
   log_normaliser_ = highest + std::log(sum);
@@ -185,12 +185,14 @@ void SamplingOptions::check() const {
   if (!(top_p > 0 && top_p <= 1)) throw UsageError("top_p is {}, expected (0, 1]", top_p);
   if (!(min_p >= 0 && min_p <= 1)) throw UsageError("min_p is {}, expected [0, 1]", min_p);
   if (!(repetition_penalty > 0 && std::isfinite(repetition_penalty)))
-    throw UsageError("repetition_penalty is {}, expected more than 0; 1 is none",
+    throw UsageError("repetition_penalty is {}, expected more than 0; 1 changes nothing",
                      repetition_penalty);
   if (!std::isfinite(frequency_penalty))
-    throw UsageError("frequency_penalty is {}, expected a number; 0 is none", frequency_penalty);
+    throw UsageError("frequency_penalty is {}, expected a number; 0 changes nothing",
+                     frequency_penalty);
   if (!std::isfinite(presence_penalty))
-    throw UsageError("presence_penalty is {}, expected a number; 0 is none", presence_penalty);
+    throw UsageError("presence_penalty is {}, expected a number; 0 changes nothing",
+                     presence_penalty);
   for (const auto& [token, bias] : logit_bias)
     if (std::isnan(bias) || bias == INFINITY)
       throw UsageError("logit_bias of token {} is {}, expected a number or -infinity", token, bias);

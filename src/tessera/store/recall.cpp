@@ -112,9 +112,11 @@ Recall recall(const QuestionedStore& store, std::span<const int32_t> prompt,
               const RecallOptions& options,
               const std::function<void(const memo::NextToken&)>& on_token) {
   check_prompt(store, prompt.size());
-  check_argument(options.error_rate == kErrorRate ||
-                     store.config().memory.code == memo::WindowCodeKind::kBound,
-                 "error_rate is {}; a store of the paper's code has none", options.error_rate);
+  check_argument(
+      options.error_rate == kErrorRate ||
+          store.config().memory.code == memo::WindowCodeKind::kBound,
+      "error_rate is {}, but a store with the paper's code has no error rate; leave it out",
+      options.error_rate);
   const auto longest = static_cast<size_t>(store.memory().window_lengths().back());
   const auto context = prompt.last(std::min(prompt.size(), longest));
   std::vector<int32_t> text(context.begin(), context.end());

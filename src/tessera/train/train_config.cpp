@@ -43,7 +43,7 @@ void TrainConfig::check(std::string_view where) const {
   share("momentum", momentum);
   require(epsilon > 0 && std::isfinite(epsilon), "epsilon", epsilon, "a number above 0");
   require(evaluate_every > 0 || (patience == 0 && stop_loss == 0), "evaluate_every", evaluate_every,
-          "1 or more where patience or stop_loss is to end the training");
+          "1 or more if patience or stop_loss is set");
   require(threads >= 0 && threads <= kMostThreads, "threads", threads,
           fmt::format("0 to {}", kMostThreads));
 }

@@ -137,7 +137,7 @@ TEST_F(MemoDocuments, ForgetsWhatIsAskedForAndWarnsOfWhatStays) {
             "copy: forgotten, 132 tokens\nraven: forgotten, 121 tokens\n");
   expect_refusals({{{"forget", store}, "say what to forget"},
                    {{"forget", store, "ravn"}, "there is no document 'ravn'"},
-                   {{"forget", store, "--containing", "nevermore"}, "no document fits"},
+                   {{"forget", store, "--containing", "nevermore"}, "no document matches"},
                    {{"forget", store, "text.txt", "--key", "k"}, "key signs a certificate"}},
                   2);
   EXPECT_EQ(json({"documents", store})["data"].size(), 2u);
