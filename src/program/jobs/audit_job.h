@@ -26,8 +26,8 @@ struct Audit {
   void visit_fields(Visitor&& field) {
     field("files", files, "text files, or folders of them", config::required());
     field("controls", controls,
-          "folder of texts of the same kind that the store never held: with them the answer says "
-          "how well both can be told apart");
+          "folder of texts of the same kind that the store never held; the answer then says "
+          "how well they can be told apart from the files");
   }
 
   struct Audited {

@@ -31,15 +31,15 @@ struct Erase {
         "ids", ids,
         "ids of documents, as 'tessera memo documents' prints them, or globs such as 'letters/*'");
     field("containing", containing,
-          "forget the documents that contain this text; how it is typed makes no difference, as "
-          "for 'tessera memo find'. With ids, those of them");
+          "forget the documents that contain this text, typed in any way, as for 'tessera "
+          "memo find'. With ids: only those of them");
     field("meta", meta,
-          "KEY=VALUE: forget the documents that were memorized with this; may be given several "
-          "times. With ids, those of them");
+          "KEY=VALUE: forget the documents that were memorized with this; may be given "
+          "several times. With ids: only those of them");
     field("dry_run", dry_run, "only say what would be forgotten");
     field("certificate", certificate,
-          "FILE: write there, as JSON, what shows that nothing is left, and beside it as a page, "
-          "FILE with the ending .html");
+          "FILE: write a certificate there, as JSON, that shows that nothing is left, and "
+          "the same as a page to FILE with the ending .html");
     field("key", key,
           "file with an Ed25519 private key (PEM) that signs the certificate; 'openssl genpkey "
           "-algorithm ed25519' makes one");

@@ -68,8 +68,8 @@ struct Files {
     field("plain", plain, "read every file as it is, a page in HTML with its tags");
     field("no_times", no_times, "do not keep when the documents were memorized");
     field("keep_going", keep_going,
-          "leave out documents that cannot be memorized, list them at the end and end with status "
-          "1; without it one bad document stops all");
+          "leave out documents that cannot be memorized, list them at the end and end with "
+          "status 1; without it one bad document stops the command");
   }
 
   struct Answer {

@@ -33,12 +33,13 @@ struct Plan {
     field("dimension", dimension, "dimension of the memory, to compute how much it can hold",
           config::at_least(2));
     field("runs", runs,
-          "simulated runs to check the plan; without it, as many as a standard error of 3 % needs; "
-          "0: none",
+          "simulated runs to check the plan (0: none; unless given, as many as a standard "
+          "error of 3 % needs)",
           config::at_least(0));
     field("seed", seed, "random seed of the simulation");
     field("error_only", error_only,
-          "leave out the other schemes and what the dimension holds, which may take longest");
+          "leave out the comparison with other schemes and what the dimension holds, which "
+          "may take long");
   }
 
   /// Throws UsageError unless alpha, inputs and outputs are there, and one of error and dimension.

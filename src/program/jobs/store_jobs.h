@@ -93,8 +93,8 @@ struct Ask : Reciting {
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     field("prompts", prompts,
-          "texts to continue; the verb reads them from standard input, one a line, where none is "
-          "given",
+          "texts to continue; if none is given, the verb reads them from standard input, one "
+          "a line",
           config::required());
     Reciting::visit_fields(field);
   }
@@ -189,8 +189,9 @@ struct Search {
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     field("words", words,
-          "words to look for, in any order and form; passages that have more of them, and rarer "
-          "ones, come first (BM25). Of more than 200 different words the first count",
+          "words to look for, in any order and form; passages that have more of them, and "
+          "rarer ones, come first (BM25). At most 200 different words are used, the first "
+          "ones",
           config::required());
     field("limit", limit, "maximum number of passages (0: all)", config::at_least(0));
   }

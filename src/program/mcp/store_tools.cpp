@@ -80,8 +80,8 @@ std::vector<config::Field> erase_fields(const jobs::Erase& job, const StoreAcces
   for (config::Field& field : fields)
     if (field.name == "certificate")
       field.help =
-          "name of a file such as letters.json: write there what shows that nothing is left, and "
-          "beside it as a page; the answer has it too";
+          "name of a file such as letters.json: write a certificate there that shows that nothing "
+          "is left, and a page beside it; the answer has the certificate too";
   return fields;
 }
 

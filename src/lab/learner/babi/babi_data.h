@@ -49,7 +49,8 @@ struct BabiConfig {
     field("tasks", tasks, "which of the tasks 1 to 20");
     // Differs from the paper's code: it means to keep 130 sentences in task 3, but compares a text
     // with a number there, so that it keeps 70, too.
-    field("most_sentences", most_sentences, "of a longer story only the last sentences are read");
+    field("most_sentences", most_sentences,
+          "maximum number of sentences that are read of a story, the last ones");
   }
 };
 

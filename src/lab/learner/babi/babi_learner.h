@@ -26,7 +26,8 @@ struct BabiTrainingConfig {
   void visit_fields(Visitor&& field) {
     field("data", data, "which tasks, from which files");
     field("model", model, "its sizes; vocabulary and words are those of the data");
-    field("validation_stories", validation_stories, "of each task, read in an evaluation");
+    field("validation_stories", validation_stories,
+          "stories of each task that an evaluation reads");
     field("train", train, "how it is trained");
   }
 };

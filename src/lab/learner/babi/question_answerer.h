@@ -61,18 +61,20 @@ struct QuestionAnswererConfig {
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     field("vocabulary", vocabulary, "number of words, with padding, which is word 0", kSizes);
-    field("words", words, "of a sentence: shorter ones are padded", kSizes);
+    field("words", words, "words of a sentence; shorter sentences are padded", kSizes);
     field("channels", channels, "width of an embedded word, sentence or question", kSizes);
     field("slots", slots, "queries, keys and values; matrices of the relational memory (n_q)",
           kSizes);
     field("width", width, "the memories hold matrices of width x width (d)", kSizes);
     field("hidden", hidden, "width of the hidden layers of input maps and inference", kSizes);
-    field("first_words", first_words, "embedded words are drawn between this and its negative",
+    field("first_words", first_words,
+          "embedded words begin as random numbers between this and its negative",
           config::at_least(0));
-    field("first_positions", first_positions, "first weight of each place in a sentence",
+    field("first_positions", first_positions, "initial weight of each place in a sentence",
           config::at_least(0));
     field("position_spread", position_spread,
-          "these are drawn so much around it; without a spread a sentence begins as a bag of words",
+          "initial weights are drawn at most this far from first_positions; with 0 a "
+          "sentence begins as a bag of words",
           config::at_least(0));
   }
 

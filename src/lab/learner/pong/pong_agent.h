@@ -111,7 +111,7 @@ struct PongNetworkConfig {
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     field("size", size, "rows and columns of a frame", kSizes);
-    field("actions", actions, "how many to choose from", kSizes);
+    field("actions", actions, "number of actions to choose from", kSizes);
     field("agent", agent, "the network");
   }
 

@@ -35,7 +35,7 @@ struct FileTaskConfig {
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     field("file", file, "samples to learn from");
-    field("validation", validation, "samples that rank the weights");
+    field("validation", validation, "samples that choose the best weights");
     field("test", test, "samples that the trained model is measured on");
   }
 };

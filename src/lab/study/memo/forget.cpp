@@ -27,12 +27,13 @@ struct ForgetSettings {
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     field("data", data, "which text, cut into which tokens");
-    field("dimension", dimension, "d");
+    field("dimension", dimension, "dimension d of the memory");
     field("document_tokens", document_tokens,
           "tokens of each document: two that are kept, one forgotten, one never seen",
           config::at_least(kLongestWindow + 1));
     field("probes", probes, "contexts of each kind", config::at_least(1));
-    field("error_rate", error_rate, "of the likelihood ratio: how often nothing passes for known");
+    field("error_rate", error_rate,
+          "how often a text that was never stored may pass for a stored one");
   }
 };
 

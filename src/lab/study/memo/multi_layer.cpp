@@ -38,10 +38,10 @@ struct MultiLayerSettings {
   void visit_fields(Visitor&& field) {
     field("dimensions", dimensions, "d of the memories with all layers", config::at_least(0));
     field("decoys", decoys, "places to which the same four tokens are copied", config::at_least(0));
-    field("layers", layers, "l", config::between(1, 4));
+    field("layers", layers, "number of layers, l", config::between(1, 4));
     field("layer_dimension", layer_dimension, "d of the memories with 1 to l layers");
-    field("encodings", encodings, "of sequences: jlt, product");
-    field("vocabulary", vocabulary, "V");
+    field("encodings", encodings, "encodings of sequences: jlt, product");
+    field("vocabulary", vocabulary, "number of different tokens, V");
     field("texts", texts, "texts of a batch, of 1025 tokens", config::at_least(1));
     field("batches", batches, "batches memorised one after the other", config::at_least(1));
     field("texts_read", texts_read, "texts of the first and last batch that are read",

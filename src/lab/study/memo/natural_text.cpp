@@ -33,7 +33,7 @@ struct NaturalTextSettings {
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     field("data", data, "which text, cut into which tokens");
-    field("dimension", dimension, "d");
+    field("dimension", dimension, "dimension d of the memory");
     field("tokens", tokens, "lengths of the texts stored, each as one document",
           config::at_least(kLongestWindow + 1));
     field("probes", probes, "places of a stored text at which the next token is asked for",
@@ -42,7 +42,8 @@ struct NaturalTextSettings {
     field("planned_error", planned_error, "error that the plan allows");
     field("recitals", recitals, "places at which the planned memory is to recite",
           config::at_least(1));
-    field("error_rate", error_rate, "of the likelihood ratio: how often nothing passes for known");
+    field("error_rate", error_rate,
+          "how often a text that was never stored may pass for a stored one");
   }
 };
 

@@ -24,9 +24,9 @@ struct NearlyOrthogonalSettings {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("dimensions", dimensions, "d", config::at_least(4));
+    field("dimensions", dimensions, "widths of the vectors, d", config::at_least(4));
     field("closeness", closeness, "epsilon: products up to it count as nearly orthogonal");
-    field("most", most, "vectors drawn at most", config::at_least(2));
+    field("most", most, "maximum number of vectors drawn", config::at_least(2));
     field("runs", runs, "sets drawn; their median is shown", config::at_least(1));
   }
 };

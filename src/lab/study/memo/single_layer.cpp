@@ -37,7 +37,7 @@ struct SingleLayerSettings {
     field("heads", heads, "h: tokens of a sequence", config::at_least(1));
     field("widths", widths, "d_h: width of one token's part of a key", config::at_least(1));
     field("columns", columns, "d: width of a value", config::at_least(1));
-    field("vocabulary", vocabulary, "V", config::at_least(2));
+    field("vocabulary", vocabulary, "number of different tokens, V", config::at_least(2));
     field("accuracy", accuracy, "a memory is full where the accuracy is no more than this");
     field("projection_dimension", projection_dimension, "d of the two projections compared",
           config::at_least(4));

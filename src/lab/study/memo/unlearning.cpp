@@ -34,17 +34,17 @@ struct UnlearningSettings {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("authors", authors, "invented, with 20 questions each",
+    field("authors", authors, "number of invented authors, with 20 questions each",
           config::between(2, static_cast<double>(kMostAuthors)));
-    field("shares", shares, "of the authors that are to be forgotten, the last ones");
+    field("shares", shares, "shares of the authors that are to be forgotten, the last ones");
     field("vocabulary", vocabulary, "tokens, learnt from all lines");
-    field("dimension", dimension, "of the store's matrix");
+    field("dimension", dimension, "dimension of the store's matrix");
     field("network", network, "the GPT and the Mosaic, and how they learn the answers");
     field("unlearning_epochs", unlearning_epochs, "passes over what is to be forgotten",
           config::at_least(0));
     field("unlearning_rate", unlearning_rate, "step size of unlearning");
-    field("beta", beta, "of negative preference optimisation");
-    field("probes", probes, "questions that are asked of each set, at most", config::at_least(1));
+    field("beta", beta, "beta of negative preference optimisation");
+    field("probes", probes, "maximum number of questions asked of each set", config::at_least(1));
   }
 };
 

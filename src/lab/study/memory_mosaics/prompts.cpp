@@ -42,7 +42,7 @@ struct PromptSettings : NetworkSettings {
     field("gpt", gpt, "model directory of a GPT; none: one is trained");
     field("beams", beams, "width of the beam search that continues the prompts",
           config::at_least(1));
-    field("tokens", tokens, "length of a continuation at most", config::at_least(1));
+    field("tokens", tokens, "maximum number of tokens of a continuation", config::at_least(1));
     field("questions", questions, "generated questions of each kind", config::at_least(1));
   }
 };

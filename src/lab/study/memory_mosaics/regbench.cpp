@@ -33,7 +33,7 @@ struct Search {
     field("layers", layers, "blocks, or LSTM layers");
     field("heads", heads, "memories per unit, attention or retention heads");
     field("channels", channels, "widths of the network");
-    field("weight_decay", weight_decay, "of AdamW");
+    field("weight_decay", weight_decay, "weight decay of AdamW");
   }
 };
 
@@ -66,8 +66,9 @@ struct RegBenchSettings {
     field("search", search, "what is tried for every model and number of languages");
     field("dropout", dropout, "probability, in all models");
     field("epochs", epochs, "how often each training sequence is read", config::at_least(1));
-    field("most_updates", most_updates, "of one training (0: as many as the epochs have)");
-    field("evaluations", evaluations, "of one training; the best weights are kept",
+    field("most_updates", most_updates,
+          "maximum number of updates of one training (0: as many as the epochs have)");
+    field("evaluations", evaluations, "evaluations of one training; the best weights are kept",
           config::at_least(1));
     field("train", train, "how every model is trained; steps and warm-up follow from the epochs");
   }

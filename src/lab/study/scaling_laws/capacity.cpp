@@ -30,9 +30,9 @@ struct ItemSettings {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("runs", runs, "runs at least, and between two looks at the standard error",
+    field("runs", runs, "minimum number of runs, and runs between two looks at the standard error",
           config::at_least(2));
-    field("most_runs", most_runs, "runs at most");
+    field("most_runs", most_runs, "maximum number of runs");
   }
 };
 

@@ -28,7 +28,7 @@ struct QuasiOrthogonalSettings {
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     field("runs", runs, "families of random vectors", config::at_least(1));
-    field("most", most, "vectors in one family at most", config::between(6, 65536));
+    field("most", most, "maximum number of vectors in one family", config::between(6, 65536));
   }
 };
 

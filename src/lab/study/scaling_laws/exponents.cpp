@@ -36,9 +36,10 @@ struct ExponentSettings {
   void visit_fields(Visitor&& visitor) {
     const auto field = all_but(unused, visitor);
     field("runs", runs, "independent draws of embeddings", config::at_least(1));
-    field("simulated_inputs", simulated_inputs, "N of the simulated memories", config::at_least(1));
-    field("inputs", inputs, "N of the expected error", config::at_least(1));
-    field("outputs", outputs, "M", config::between(2, INT32_MAX));
+    field("simulated_inputs", simulated_inputs, "number of inputs of the simulated memories, N",
+          config::at_least(1));
+    field("inputs", inputs, "number of inputs for the expected error, N", config::at_least(1));
+    field("outputs", outputs, "number of outputs, M", config::between(2, INT32_MAX));
     field("alphas", alphas, "exponents of the Zipf law");
     field("rhos", rhos, "exponents of the scheme q = p^rho", config::at_least(0));
   }

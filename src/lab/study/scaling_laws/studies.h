@@ -33,8 +33,8 @@ struct Settings {
   void visit_fields(Visitor&& visitor) {
     const auto field = all_but(unused, visitor);
     field("runs", runs, "independent draws of embeddings and samples", config::at_least(1));
-    field("inputs", inputs, "N", config::at_least(1));
-    field("outputs", outputs, "M", config::between(1, INT32_MAX));
+    field("inputs", inputs, "number of inputs, N", config::at_least(1));
+    field("outputs", outputs, "number of outputs, M", config::between(1, INT32_MAX));
     field("alpha", alpha, "exponent of the Zipf law");
   }
 };

@@ -50,7 +50,8 @@ struct BabiSettings {
     field("simulated", simulated, "how many questions a task has where stories are simulated");
     field("tasks", tasks, "which of the tasks 1 to 20 are learned together");
     field("model", model, "its sizes; vocabulary and words are those of the stories");
-    field("validation_stories", validation_stories, "of each task, read in an evaluation");
+    field("validation_stories", validation_stories,
+          "stories of each task that an evaluation reads");
     field("train", train, "how it is trained; batch counts questions");
   }
 };

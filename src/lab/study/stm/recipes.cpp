@@ -26,8 +26,8 @@ struct RecipeSettings {
           "rates that are tried, each of which falls to a hundredth; the baselines get as many, "
           "from the lowest to the highest, as the STM has tries");
     field("alphas", alphas, "STM: where alpha 1, 2 and 3 begin");
-    field("slots", slots, "STM: n_q");
-    field("widths", widths, "STM: d");
+    field("slots", slots, "STM: numbers of slots, n_q");
+    field("widths", widths, "STM: widths of the memories, d");
     field("baselines", baselines, "what it is compared with");
     field("train", train, "how each is trained, but for the rate");
   }

@@ -14,7 +14,7 @@ struct AssociativeRetrievalConfig {
     field("pairs", pairs, "pairs of a key and a digit: 14 is the paper's length 30, 24 length 50");
     field("min_pairs", min_pairs,
           "minimum number of pairs; a batch shares its number (0: always `pairs`)");
-    field("keys", keys, "different keys there are; the first 26 are the letters a to z");
+    field("keys", keys, "number of different keys; the first 26 are the letters a to z");
   }
 };
 

@@ -32,7 +32,7 @@ struct NeedleConfig {
           "what is hidden and asked: one number, one of several, all of one name, the "
           "later one of two; mixed: each sequence one of these");
     field("length", length, "tokens of a sequence, with the question and all but the last digit");
-    field("needles", needles, "sentences that are hidden where there are several");
+    field("needles", needles, "number of sentences that are hidden where there are several");
     field("depth", depth,
           "of one or of several: the number that is asked stands behind this percentage of the "
           "story (-1: drawn)");

@@ -34,7 +34,7 @@ struct PeopleConfig {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("people", people, "how many there are, N");
+    field("people", people, "number of people, N");
     field("drawn", drawn, "seed of their names and facts");
   }
 };

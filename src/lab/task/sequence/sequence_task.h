@@ -37,7 +37,7 @@ struct TaskShape {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("vocabulary", vocabulary, "tokens there are; 0 where the inputs are vectors");
+    field("vocabulary", vocabulary, "number of tokens; 0 where the inputs are vectors");
     field("input_width", input_width, "numbers in an input vector; 0 where the inputs are tokens");
     field("output_width", output_width, "classes, bits or numbers of an answer");
     field("targets", targets, "what an answer is");
