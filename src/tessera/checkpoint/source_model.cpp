@@ -14,6 +14,18 @@ namespace tessera {
 
 using config::Json;
 
+namespace {
+
+/// Whether all that is given is so in the whole; tables may leave out keys, in any order.
+bool agrees(const Json& given, const Json& whole) {
+  if (!given.is_object() || !whole.is_object()) return given == whole;
+  for (const auto& [key, value] : given.items())
+    if (!whole.contains(key) || !agrees(value, whole[key])) return false;
+  return true;
+}
+
+}  // namespace
+
 std::string take_source_model(Json& model) {
   constexpr std::array<std::string_view, 2> kMayDiffer = {"dropout", "precision"};
   if (!model.is_object() || !model.contains("from")) return "";
@@ -23,14 +35,13 @@ std::string take_source_model(Json& model) {
   model.erase("from");
   Json fields = model_table(folder);
   for (const auto& [key, value] : model.items()) {
-    const bool may_differ = std::ranges::find(kMayDiffer, key) != kMayDiffer.end();
-    const bool differs = !fields.contains(key) ||
-                         nlohmann::json(fields[key]) != nlohmann::json(value);  // in any order
-    if (!fields.contains(key) || (!may_differ && differs))
+    const bool known = fields.contains(key);
+    if (known && agrees(value, fields[key])) continue;
+    if (!known || std::ranges::find(kMayDiffer, key) == kMayDiffer.end())
       throw UsageError(
           "model.{} is {}, the model in '{}' has {}; training that goes on from a model may change "
           "model.{} only",
-          key, value.dump(), folder, fields.contains(key) ? fields[key].dump() : "no such field",
+          key, value.dump(), folder, known ? fields[key].dump() : "no such field",
           fmt::join(kMayDiffer, " and model."));
     fields[key] = value;
   }

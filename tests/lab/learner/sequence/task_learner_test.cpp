@@ -250,6 +250,10 @@ TEST(TaskTraining, GoesOnFromAModel) {
   EXPECT_NO_THROW(config_of(same));
   same["model"]["alpha1"] = {{"learned", true}, {"value", 0.0}};
   EXPECT_NO_THROW(config_of(same)) << "the order of keys counts";
+  same["model"]["alpha1"] = {{"value", 0.0}};
+  EXPECT_TRUE(config_of(same).model["alpha1"]["learned"]);
+  same["model"]["alpha1"] = {{"value", 0.5}};
+  EXPECT_THAT(message_of<UsageError>([&] { config_of(same); }), HasSubstr("model.alpha1 is"));
   Json wider = longer;
   wider["model"]["width"] = 7;
   EXPECT_THAT(message_of<UsageError>([&] { config_of(wider); }),
