@@ -176,6 +176,13 @@ def test_what_does_not_fit_is_named(kind):
         nn.ContextMemory(C, H, parameterisation="other")
 
 
+def test_options_that_make_no_sense_are_refused_at_once(kind):
+    with pytest.raises(ValueError, match="dropout"):
+        kind[0](dropout=1.5)
+    with pytest.raises(ValueError, match="precision is 'half', expected one of: fp32, bf16"):
+        kind[0](precision="half")
+
+
 def test_correlation_memory_by_hand():
     memory, other = nn.CorrelationMemory(2, 3), nn.CorrelationMemory(2, 3)
     keys, values = torch.eye(2), torch.arange(6.0).view(2, 3)

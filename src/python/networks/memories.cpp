@@ -24,28 +24,22 @@ using Parameters = c10::Dict<std::string, Tensor>;
 /// The tensors that a module's functions read, in any order. Undefined ones do not count.
 using Members = std::vector<Tensor*>;
 
+/// device: at::kMeta for a memory without any numbers of its own.
 MemoryOptions options_of(int64_t channels, int64_t heads, bool bias,
-                         const std::string& parameterisation, at::Device device) {
+                         const std::string& parameterisation, const std::string& precision,
+                         double dropout, at::Device device) {
   check_sizes({{"channels", channels}, {"heads", heads}});
   check_heads(heads, channels);
+  check_dropout_probability(dropout);
   MemoryOptions options;
   options.channels = channels;
   options.heads = heads;
   options.bias = bias;
   options.parameterisation =
       config::enum_value<Parameterisation>(parameterisation, "parameterisation");
-  options.device = device;
-  return options;
-}
-
-/// For a memory without any numbers of its own.
-MemoryOptions options_to_read(int64_t channels, int64_t heads, bool bias,
-                              const std::string& parameterisation, const std::string& precision,
-                              double dropout) {
-  check_dropout_probability(dropout);
-  MemoryOptions options = options_of(channels, heads, bias, parameterisation, at::kMeta);
   options.precision = config::enum_value<ops::Precision>(precision, "precision");
   options.dropout = dropout;
+  options.device = device;
   return options;
 }
 
@@ -119,34 +113,37 @@ Tensor read(Memory&& memory, const Tensor& x, int64_t channels, at::TensorList p
 Tensor context_memory(const Tensor& x, at::TensorList parameters, int64_t channels, int64_t heads,
                       bool bias, const std::string& parameterisation, const std::string& precision,
                       double dropout, c10::optional<int64_t> dropout_seed) {
-  return read(ContextMemoryImpl(
-                  options_to_read(channels, heads, bias, parameterisation, precision, dropout)),
+  return read(ContextMemoryImpl(options_of(channels, heads, bias, parameterisation, precision,
+                                           dropout, at::kMeta)),
               x, channels, parameters, dropout_seed);
 }
 
 Parameters context_memory_parameters(int64_t channels, int64_t heads, bool bias,
-                                     const std::string& parameterisation) {
-  return parameters_of(
-      ContextMemoryImpl(options_of(channels, heads, bias, parameterisation, at::kCPU)));
+                                     const std::string& parameterisation,
+                                     const std::string& precision, double dropout) {
+  return parameters_of(ContextMemoryImpl(
+      options_of(channels, heads, bias, parameterisation, precision, dropout, at::kCPU)));
 }
 
 Tensor persistent_memory(const Tensor& x, at::TensorList parameters, int64_t channels,
                          int64_t heads, int64_t slots, int64_t count, bool bias,
                          const std::string& parameterisation, const std::string& precision,
                          double dropout, c10::optional<int64_t> dropout_seed) {
-  return read(PersistentMemoryImpl(
-                  options_to_read(channels, heads, bias, parameterisation, precision, dropout),
-                  slots, count),
+  return read(PersistentMemoryImpl(options_of(channels, heads, bias, parameterisation, precision,
+                                              dropout, at::kMeta),
+                                   slots, count),
               x, channels, parameters, dropout_seed);
 }
 
 Parameters persistent_memory_parameters(int64_t channels, int64_t heads, int64_t slots,
                                         int64_t count, bool bias,
-                                        const std::string& parameterisation) {
+                                        const std::string& parameterisation,
+                                        const std::string& precision, double dropout) {
   check_sizes({{"slots", slots}});
   check_count("count", count);
   return parameters_of(PersistentMemoryImpl(
-      options_of(channels, heads, bias, parameterisation, at::kCPU), slots, count));
+      options_of(channels, heads, bias, parameterisation, precision, dropout, at::kCPU), slots,
+      count));
 }
 
 void correlation_store(const Tensor& matrix, const Tensor& keys, const Tensor& values) {
@@ -168,25 +165,23 @@ Tensor correlation_retrieve(const Tensor& matrix, const Tensor& keys) {
 }  // namespace
 
 TORCH_LIBRARY_FRAGMENT(tessera, library) {
-  define_op(
-      library,
-      "context_memory(Tensor x, Tensor[] parameters, *, int channels, int heads, bool bias, str "
-      "parameterisation, "
-      "str precision, float dropout, int? dropout_seed) -> Tensor",
-      context_memory);
+  define_op(library,
+            "context_memory(Tensor x, Tensor[] parameters, *, int channels, int heads, bool bias, "
+            "str parameterisation, str precision, float dropout, int? dropout_seed) -> Tensor",
+            context_memory);
   library.def(
-      "context_memory_parameters(*, int channels, int heads, bool bias, str parameterisation) -> "
-      "Dict(str, Tensor)",
+      "context_memory_parameters(*, int channels, int heads, bool bias, str parameterisation, "
+      "str precision, float dropout) -> Dict(str, Tensor)",
       context_memory_parameters);
   define_op(
       library,
-      "persistent_memory(Tensor x, Tensor[] parameters, *, int channels, int heads, int slots, int "
-      "count, "
-      "bool bias, str parameterisation, str precision, float dropout, int? dropout_seed) -> Tensor",
+      "persistent_memory(Tensor x, Tensor[] parameters, *, int channels, int heads, int slots, "
+      "int count, bool bias, str parameterisation, str precision, float dropout, "
+      "int? dropout_seed) -> Tensor",
       persistent_memory);
   library.def(
       "persistent_memory_parameters(*, int channels, int heads, int slots, int count, bool bias, "
-      "str parameterisation) -> Dict(str, Tensor)",
+      "str parameterisation, str precision, float dropout) -> Dict(str, Tensor)",
       persistent_memory_parameters);
   library.def("correlation_store(Tensor(a!) matrix, Tensor keys, Tensor values) -> ()",
               correlation_store);

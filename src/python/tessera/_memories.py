@@ -30,10 +30,10 @@ def register(module: torch.nn.Module, parameters: dict[str, Tensor]) -> None:
 class _MosaicMemory(torch.nn.Module):
     """What both memories of Memory Mosaics have in common."""
 
-    def __init__(self, parameters: dict[str, Tensor], dropout: float, sizes: dict[str, Any]) -> None:
+    def __init__(self, parameters: dict[str, Tensor], dropout: float, options: dict[str, Any]) -> None:
         super().__init__()
         self.dropout = dropout
-        self._sizes = sizes
+        self._sizes = options
         register(self, {name: torch.nn.Parameter(value) for name, value in parameters.items()})
 
     def _options(self) -> dict[str, Any]:
@@ -55,7 +55,7 @@ class ContextMemory(_MosaicMemory):
     channels: C. heads: H, divides C. bias: biases in the linear maps. dropout: probability, on the
     smoothing weights and on the output, while training. parameterisation: "paper" or "nano"
     (nanoMosaics); they differ in the cap of the key scale. precision: of the matrix products, "fp32" or
-    "bf16". Raises ValueError on sizes that make no sense, and where x does not fit in shape or dtype.
+    "bf16". Raises ValueError on arguments that make no sense, and where x does not fit in shape or dtype.
     """
 
     def __init__(
@@ -68,14 +68,14 @@ class ContextMemory(_MosaicMemory):
         parameterisation: str = "paper",
         precision: str = "fp32",
     ) -> None:
-        sizes = {
+        options = {
             "channels": channels,
             "heads": heads,
             "bias": bias,
             "parameterisation": parameterisation,
+            "precision": precision,
         }
-        parameters = _ops.context_memory_parameters(**sizes)
-        super().__init__(parameters, dropout, {**sizes, "precision": precision})
+        super().__init__(_ops.context_memory_parameters(**options, dropout=dropout), dropout, options)
 
     def forward(self, x: Tensor) -> Tensor:
         """x [B, T, C] -> [B, T, C]; the first step has nothing to read."""
@@ -102,18 +102,19 @@ class PersistentMemory(_MosaicMemory):
         parameterisation: str = "paper",
         precision: str = "fp32",
     ) -> None:
-        sizes = {
+        options = {
             "channels": channels,
             "heads": heads,
             "slots": slots,
             "count": count,
             "bias": bias,
             "parameterisation": parameterisation,
+            "precision": precision,
         }
-        parameters = _ops.persistent_memory_parameters(**sizes)
+        parameters = _ops.persistent_memory_parameters(**options, dropout=dropout)
         for name in ("slot_keys", "slot_values"):
             torch.nn.init.normal_(parameters[name], std=(channels // heads) ** -0.5)
-        super().__init__(parameters, dropout, {**sizes, "precision": precision})
+        super().__init__(parameters, dropout, options)
 
     def forward(self, x: Tensor) -> Tensor:
         """x [B, T, C] -> [B, T, C], from the start of a sequence."""
