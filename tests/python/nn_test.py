@@ -378,6 +378,11 @@ def test_copies_of_networks(network):
             next(other.parameters()).add_(1)
         assert torch.equal(network(x), expected)  # a copy has parameters of its own
     assert [other.training for other in copies] == [True, False]
+    first = next(iter(dict(network.named_parameters())))
+    network.get_parameter(first).requires_grad_(False)
+    for other in (copy.deepcopy(network), pickle.loads(pickle.dumps(network))):
+        learns = {name: parameter.requires_grad for name, parameter in other.named_parameters()}
+        assert learns == {name: name != first for name in learns}
     state = network.state_dict()
     fresh = type(network)(**network.fields)
     fresh.load_state_dict(state)
@@ -397,6 +402,28 @@ def test_loss_is_the_cross_entropy_of_the_logits():
     model, tokens, targets = SMALL["gpt"](), torch.randint(30, (2, 5)), torch.randint(30, (2, 5))
     expected = torch.nn.functional.cross_entropy(model(tokens).flatten(0, 1), targets.flatten())
     assert torch.allclose(model.loss(tokens, targets), expected)
+
+
+def test_a_parameter_in_the_place_of_a_networks_own_is_refused(network, tmp_path):
+    """The library would go on with its own."""
+    x = input_of(network)
+    path, parameter = next(iter(network.named_parameters()))
+    below, _, name = path.rpartition(".")
+    setattr(network.get_submodule(below), name, torch.nn.Parameter(parameter.detach().clone()))
+    for use in (lambda: network(x), lambda: network.save(tmp_path)):
+        with pytest.raises(ValueError, match=f"the parameter {path} was replaced; change it in place"):
+            use()
+    setattr(network.get_submodule(below), name, parameter)
+    network(x)
+
+
+def test_numbers_of_other_libraries_are_sizes():
+    sizes = {"window": 16, "layers": torch.tensor(1), "heads": 2, "channels": 8}
+    assert nn.Gpt(vocabulary=30, **sizes).fields["layers"] == 1
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        nn.Gpt(vocabulary=30, dropout=float("nan"))
+    with pytest.raises(TypeError, match="a set was given"):
+        nn.Gpt(vocabulary={30})
 
 
 def test_dropout_of_networks():

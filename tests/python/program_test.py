@@ -42,6 +42,19 @@ def test_trains_as_the_program_does(config, tmp_path):
     assert repr(run) == f"<tessera.Run '{tmp_path / 'run'}'>"
 
 
+def test_settings_arrive_as_they_are(config, tmp_path):
+    text = tmp_path / "\N{CROWN} text.txt"
+    (tmp_path / "text.txt").rename(text)
+    settings = {"data.text": text, "train.steps": 3, "sample.prompt": "\N{CROWN}", "model.bias": True}
+    run = tessera.train(config, settings, out=tmp_path / "run")
+    assert run.metrics[-1]["step"] == 3
+    written = (tmp_path / "run/config.toml").read_text(encoding="utf-8")
+    assert str(text) in written and 'prompt = "\N{CROWN}"' in written
+    for setting in (None, float("nan")):
+        with pytest.raises(ValueError, match="sample.prompt is None|not JSON compliant"):
+            tessera.train(config, {"sample.prompt": setting}, out=tmp_path / "other")
+
+
 def test_a_stopped_training_goes_on(config, tmp_path):
     class Enough(Exception):
         pass

@@ -11,6 +11,8 @@ import torch
 from torch import Tensor
 
 from tessera._memories import new_seed, register
+from tessera._settings import json_text
+from tessera._stores import UsageError
 from tessera.ops import _ops
 
 _Self = TypeVar("_Self", bound="_Network")
@@ -19,17 +21,18 @@ _Self = TypeVar("_Self", bound="_Network")
 class _Network(torch.nn.Module):
     """A whole network of the library, on the CPU, in float32 or float64.
 
-    Its parameters are the library's own tensors, under the names that model directories have.
+    Its parameters are the library's own tensors, under the names that model directories have: change them
+    in place. A network one of whose parameters was replaced by another tensor raises ValueError.
     """
 
     kind: str  # as the table [model] of a configuration names it
 
     def __init__(self, **fields: Any) -> None:
         super().__init__()
-        self._adopt(_ops.new_network(self.kind, json.dumps(fields), new_seed()))
+        self._adopt(_ops.new_network(self.kind, json_text(fields), new_seed()))
 
     def _adopt(self, network: Any) -> None:
-        self._network = network
+        self._opened = network
         self._fields = json.loads(_ops.network_table(network))
         kind = self._fields.pop("kind")
         if kind != self.kind:
@@ -37,7 +40,18 @@ class _Network(torch.nn.Module):
         parameters = _ops.network_parameters(network)
         for parameter in parameters.values():
             parameter._is_param = True  # a torch.nn.Parameter would be another tensor
+        self._own = parameters
         register(self, parameters)
+
+    @property
+    def _network(self) -> Any:
+        """The library's, which computes with its own parameters. Raises UsageError where those of this
+        module are others."""
+        found = dict(self.named_parameters())
+        for name, parameter in self._own.items():
+            if found.get(name) is not parameter:
+                raise UsageError(f"the parameter {name} was replaced; change it in place")
+        return self._opened
 
     @classmethod
     def _adopted(cls: type[_Self], network: Any) -> _Self:
@@ -69,19 +83,26 @@ class _Network(torch.nn.Module):
         return _ops.network_forward(self._network, x, self._seed())
 
     def __reduce__(self) -> Any:
-        return _restored, (type(self), self._fields, self.state_dict(), self.training)
+        learns = {name: parameter.requires_grad for name, parameter in self.named_parameters()}
+        return _restored, (type(self), self._fields, self.state_dict(), self.training, learns)
 
     def extra_repr(self) -> str:
         return ", ".join(f"{name}={value!r}" for name, value in self._fields.items())
 
 
 def _restored(
-    cls: type[_Self], fields: dict[str, Any], state: dict[str, Tensor], training: bool
+    cls: type[_Self],
+    fields: dict[str, Any],
+    state: dict[str, Tensor],
+    training: bool,
+    learns: dict[str, bool] = {},
 ) -> _Self:
-    module = cls._adopted(_ops.new_network(cls.kind, json.dumps(fields), 0))
+    module = cls._adopted(_ops.new_network(cls.kind, json_text(fields), 0))
     for dtype in {value.dtype for value in state.values()}:
         module.to(dtype)
     module.load_state_dict(state)
+    for name, is_learnt in learns.items():
+        module.get_parameter(name).requires_grad_(is_learnt)
     return module.train(training)
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Callable, Mapping
 
 from tessera import _stores
 from tessera._page import Page
+from tessera._settings import json_text
 
 if TYPE_CHECKING:
     from tessera.model import Model
@@ -168,8 +169,12 @@ class _NewLines:
 
 
 def _settings(settings: Mapping[str, Any] | None) -> list[str]:
-    pairs = (settings or {}).items()
-    return [part for key, value in pairs for part in ("--set", f"{key}={json.dumps(value)}")]
+    arguments = []
+    for key, value in (settings or {}).items():
+        if value is None:
+            raise _stores.UsageError(f"the setting {key} is None, which no key can be")
+        arguments += ["--set", f"{key}={json_text(value)}"]
+    return arguments
 
 
 def _program() -> str:
