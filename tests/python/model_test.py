@@ -187,6 +187,24 @@ def test_a_session_goes_on_where_it_was(model):
         session.generate(prompt="a")
 
 
+def test_a_session_is_looked_at_between_its_calls(model):
+    """While one thread writes, another one waits with its look."""
+    session, looks = model.session("And the"), []
+
+    def look(done, of):
+        if not looks:
+            looks.append(threading.Thread(target=lambda: looks.append(session.fork().tokens)))
+            looks[0].start()
+            looks[0].join(0.2)
+        assert len(looks) == 1
+        with pytest.raises(ValueError, match="a progress function may not call"):
+            session.fork()
+
+    session.generate(max_tokens=3, ignore_end=True, progress=look)
+    looks[0].join()
+    assert looks[1] == session.tokens and len(session.tokens) == 10
+
+
 def test_a_page_that_a_notebook_draws(model, tmp_path):
     page = model.inspection_page("And <the>")
     frame = page._repr_html_()

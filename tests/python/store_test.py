@@ -113,6 +113,10 @@ def test_refuses_as_the_program_does(store, tmp_path):
         store.recall(b"The lamp")
     with pytest.raises(UnicodeEncodeError):
         store.recall("\udc80")
+    endless = ["The lamp"]
+    endless.append(endless)
+    with pytest.raises(RecursionError):
+        store.ask(endless)
     assert store.stat().documents == 2
 
 

@@ -26,6 +26,15 @@ Json whole_number_of(py::handle value) {
   return large;
 }
 
+/// One object within another. Throws RecursionError where there are too many: a list that holds
+/// itself has no end.
+struct Level {
+  Level() {
+    if (Py_EnterRecursiveCall(" in an argument") != 0) throw py::error_already_set();
+  }
+  ~Level() { Py_LeaveRecursiveCall(); }
+};
+
 Json list_of(py::handle value) {
   Json list = Json::array();
   for (const py::handle item : value) list.push_back(json_of(item));
@@ -68,6 +77,7 @@ std::string type_of(const std::vector<config::Field>&) {
 }  // namespace
 
 Json json_of(py::handle value) {
+  const Level level;
   PyObject* const object = value.ptr();
   if (value.is_none()) return nullptr;
   if (PyBool_Check(object)) return object == Py_True;

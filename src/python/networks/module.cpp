@@ -63,6 +63,7 @@ PYBIND11_MODULE(_networks, module) {
   using namespace tessera::python;
   py::module_::import("tessera._stores");  // which knows the exceptions
   module.def("jobs", [] { return described(model_calls()); });
+  const py::call_guard<py::gil_scoped_release> releases_gil;
   py::class_<WrittenText>(module, "WrittenText")
       .def("__iter__", [](py::object text) { return text; })
       .def("__next__", [](WrittenText& text) {
@@ -76,10 +77,8 @@ PYBIND11_MODULE(_networks, module) {
            [](OpenSession& session, const std::string& text) {
              without_gil([&] { on_given_text([&] { session.read(text); }); });
            })
-      .def("tokens", &OpenSession::tokens)
-      .def(
-          "fork", [](const OpenSession& session) { return OpenSession(session); },
-          py::keep_alive<0, 1>())
+      .def("tokens", &OpenSession::tokens, releases_gil)
+      .def("fork", &OpenSession::fork, py::keep_alive<0, 1>(), releases_gil)
       .def("generate", [](OpenSession& session, const py::dict& request,
                           const py::object& progress) {
         const auto options = read_job<tessera::WritingOptions>(json_of(request));
@@ -95,7 +94,7 @@ PYBIND11_MODULE(_networks, module) {
   py::class_<OpenModel>(module, "OpenModel")
       .def(py::init<const std::filesystem::path&, const std::optional<std::string>&,
                     const std::optional<std::string>&, const std::string&>(),
-           py::call_guard<py::gil_scoped_release>())
+           releases_gil)
       .def("answer",
            [](OpenModel& model, const std::string& name, const py::dict& request,
               const py::object& progress) {
@@ -113,8 +112,12 @@ PYBIND11_MODULE(_networks, module) {
           "stream",
           [](OpenModel& model, const py::dict& request) {
             const auto job = read_job<tessera::jobs::Generate>(json_of(request));
-            return on_given_text(
-                [&] { return std::make_unique<WrittenText>(model, job.prompt, job.options); });
+            std::unique_ptr<WrittenText> text;
+            without_gil([&] {
+              on_given_text(
+                  [&] { text = std::make_unique<WrittenText>(model, job.prompt, job.options); });
+            });
+            return text;
           },
           py::keep_alive<0, 1>());
 }

@@ -65,10 +65,10 @@ void OpenSession::read(const std::string& text) {
 
 Generation OpenSession::generate(const WritingOptions& options,
                                  const jobs::OnProgress& on_progress) {
-  check_argument(!session_.tokens().empty(), "the session has read nothing yet; read() a text");
   GenerateOptions writing;
   static_cast<WritingOptions&>(writing) = model_->folder.with_tokenizer(options);
   const Turn turn(model_->turns);
+  check_argument(!session_.tokens().empty(), "the session has read nothing yet; read() a text");
   int64_t written = 0;
   return continue_text(session_, writing, [&](const GeneratedToken&) {
     on_progress(++written, options.max_tokens);
@@ -77,7 +77,13 @@ Generation OpenSession::generate(const WritingOptions& options,
 }
 
 Tokens OpenSession::tokens() const {
+  const Turn turn(model_->turns);
   return session_.tokens().empty() ? Tokens() : session_.tokens().front();
+}
+
+OpenSession OpenSession::fork() const {
+  const Turn turn(model_->turns);
+  return *this;
 }
 
 }  // namespace tessera::python

@@ -44,7 +44,7 @@ class WrittenText {
   bool ended_ = false;
 };
 
-/// A text that a model has read, and goes on with. Copies are forks.
+/// A text that a model has read, and goes on with. From any thread, in the model's turns.
 class OpenSession {
  public:
   /// The model must outlive it.
@@ -55,6 +55,7 @@ class OpenSession {
   /// Writes on, and reads what it writes. Throws UsageError where nothing was read yet.
   Generation generate(const WritingOptions& options, const jobs::OnProgress& on_progress);
   Tokens tokens() const;
+  OpenSession fork() const;
 
   const OpenModel& model() const { return *model_; }
 
