@@ -75,14 +75,16 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static const int stream = ::memfd_create("input", 0);
+  static const std::vector<Tool> tools = {echo()};
   const std::string text = std::string(reinterpret_cast<const char*>(data), size) + kLast;
-  const int stream = ::memfd_create("input", 0);
-  if (::write(stream, text.data(), text.size()) != static_cast<ssize_t>(text.size())) std::abort();
-  ::lseek(stream, 0, SEEK_SET);
+  if (::ftruncate(stream, 0) != 0 ||
+      ::pwrite(stream, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()) ||
+      ::lseek(stream, 0, SEEK_SET) != 0)
+    std::abort();
   bool answered = false;
   LineReader lines(stream, /*longest=*/4096);
-  Server({echo()}, lines, [&](const std::string& line) { check(line, answered); }).run();
-  ::close(stream);
+  Server(tools, lines, [&](const std::string& line) { check(line, answered); }).run();
   if (!answered) std::abort();
   return 0;
 }

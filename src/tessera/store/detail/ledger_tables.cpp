@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <mutex>
+
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/store/sqlite.h"
@@ -111,11 +114,23 @@ std::string schema_of(const Database& database) {
   return schema;
 }
 
+/// schema_of() a ledger of this format. To make one takes longer than to read one, so that it is
+/// made once.
+const std::string& schema_of_format(int64_t format) {
+  static std::array<std::once_flag, kLedgerFormat> once;
+  static std::array<std::string, kLedgerFormat> schemas;
+  const auto index = static_cast<size_t>(format - 1);
+  std::call_once(once[index], [&] {
+    Database made(":memory:", Access::kWrite);
+    made.execute(schema_from(1, format));
+    schemas[index] = schema_of(made);
+  });
+  return schemas[index];
+}
+
 /// A view in place of a table could have endless rows; a trigger could undo what is written.
 void check_schema(const Database& database, int64_t format) {
-  Database made(":memory:", Access::kWrite);
-  made.execute(schema_from(1, format));
-  if (schema_of(database) != schema_of(made))
+  if (schema_of(database) != schema_of_format(format))
     throw DataError(database.path(), "its tables are not those of a ledger; it was altered");
 }
 
