@@ -10,7 +10,7 @@
 # kind of processor; its headers come from the source in the same package.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
-folder=${1:-$root/build/rivals} rounds=${2:-3}
+folder=$(realpath -m "${1:-$root/build/rivals}") rounds=${2:-3}
 version=3.22.1
 ours=$root/build/release/tessera_bench
 mkdir -p "$folder"

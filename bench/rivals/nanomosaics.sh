@@ -18,8 +18,8 @@ cd "$folder"
 
 if [ ! -d MemoryMosaics ]; then
   git clone -q https://github.com/facebookresearch/MemoryMosaics
-  git -C MemoryMosaics checkout -q "$commit"
 fi
+git -C MemoryMosaics checkout -q "$commit"
 
 unset OPENBLAS_CORETYPE
 export OMP_WAIT_POLICY=passive

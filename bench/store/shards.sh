@@ -19,10 +19,11 @@ measured() {  # WHAT COMMAND…
     'BEGIN { printf "%-24s %7.1f s %9.1f MB of memory\n", what, user + system_, memory * 1.024e-3 }'
 }
 
-"$tessera" data stories --stories "$1" --valid 1 --questions 1 --out stories 2>/dev/null >&2
+quietly() { "$@" >out 2>err || { cat err >&2; exit 1; }; }
+quietly "$tessera" data stories --stories "$1" --valid 1 --questions 1 --out stories
 mkdir texts
 split -n l/64 --additional-suffix .txt stories/train.txt texts/
-"$tessera" tokenizer train texts/*.txt --out tokenizer.json 2>/dev/null >&2
+quietly "$tessera" tokenizer train texts/*.txt --out tokenizer.json
 measured create "$tessera" memo create part-1 --tokenizer tokenizer.json --matrices "$2" --dimension "$3"
 for part in 2 3 4 all; do cp -r part-1 part-$part; done
 measured 'memorize all' "$tessera" --threads 1 memo memorize part-all texts

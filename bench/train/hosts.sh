@@ -17,18 +17,18 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 program=$(realpath "${1:-$root/build/release/tessera}") steps=${2:-20} rate=${3:-1000} delay=${4:-1}
 . "$root/bench/train/several_runs.sh"
 
+link=
+remove_link() {
+  [ -z "$link" ] || kill "$link" || true
+  for name in tessera0 tessera1; do ip netns del $name 2>/dev/null || true; done
+  clean_up
+}
+trap remove_link EXIT
 for name in tessera0 tessera1; do ip netns add $name; done
 python3 "$root/bench/train/link.py" tessera0 10.77.0.1 tessera1 10.77.0.2 "${rate}e6" "${delay}e-3" \
   > "$work/link" &
 link=$!
-remove_link() {
-  kill $link
-  ip netns del tessera0
-  ip netns del tessera1
-  clean_up
-}
-trap remove_link EXIT
-for _ in $(seq 100); do grep -q ready "$work/link" && break; sleep 0.05; done
+until grep -q ready "$work/link"; do kill -0 "$link"; sleep 0.05; done
 
 over_link() { speed_of_two "$1" "$2" "ip netns exec tessera0" "ip netns exec tessera1" 10.77.0.1; }
 # MICRO_BATCHES SPEED: seconds of a step.

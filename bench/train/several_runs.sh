@@ -2,12 +2,11 @@
 # for the Memory Mosaic of 4 blocks that training() describes, `channels`, `window` and `batch` before each run;
 # several_stm.sh has a training() of its own.
 work=$(mktemp -d)
-pids=()
-clean_up() {
-  [ ${#pids[@]} -eq 0 ] || kill "${pids[@]}" 2>/dev/null || true
-  rm -rf "$work"
-}
+clean_up() { rm -rf "$work"; }
 trap clean_up EXIT
+# What a measurement, which runs in a subshell, has in the background ends with it, also by Ctrl-C.
+pids=()
+end_processes() { [ ${#pids[@]} -eq 0 ] || kill "${pids[@]}" 2>/dev/null || true; }
 unset OPENBLAS_CORETYPE
 export OMP_NUM_THREADS=1
 
@@ -62,6 +61,7 @@ speed_of_one() {
 speed_of_two() {
   local prefix0=${3:-} prefix1=${4:-} address=${5:-127.0.0.1} port=$((20000 + RANDOM % 10000))
   training "$1" "$2"
+  trap end_processes EXIT
   export WORLD_SIZE=2 MASTER_ADDR=$address MASTER_PORT=$port TESSERA_PROCESS_SECONDS=120
   RANK=1 $prefix1 "${command[@]}" > "$work/out1" 2> "$work/err1" &
   pids=($!)
@@ -69,13 +69,13 @@ speed_of_two() {
     { cat "$work/err0" "$work/err1" >&2; return 1; }
   wait "${pids[0]}"
   pids=()
-  unset WORLD_SIZE
   median_speed "$1"
 }
 
 # RUN STEPS: two trainings at once that have nothing to do with each other, each with the work of one of
 # two processes; the sum of their speeds.
 speed_apart() {
+  trap end_processes EXIT
   accumulation=1 training "$1-1" "$2"
   "${command[@]}" > "$work/out1" 2> "$work/err1" &
   pids=($!)
