@@ -28,9 +28,16 @@ def _signature(first: str | None, fields: list[Answer], returns: str) -> inspect
     return inspect.Signature(parameters, return_annotation=returns)
 
 
-def _describe(
-    function: Callable[..., Any], job: Answer, signature: inspect.Signature
+def _function(
+    job: Answer, signature: inspect.Signature, ask: Callable[[dict[str, Any], Any], Any]
 ) -> Callable[..., Any]:
+    """ask: called with the arguments by their names and with what to tell the progress to."""
+
+    def function(*positional: Any, **named: Any) -> Any:
+        request = signature.bind(*positional, **named).arguments
+        with told(request.pop("progress", None), job.name) as progress:
+            return ask(request, progress)
+
     lines = [f"{field.name}: {field.help}" for field in job.fields]
     lines.append("progress: called with (done, of) while the work goes on; True draws a bar (tqdm)")
     function.__name__ = function.__qualname__ = job.name
@@ -40,43 +47,30 @@ def _describe(
 
 
 def _method(job: Answer, lists: bool) -> Callable[..., Any]:
-    signature = _signature("self", job.fields, "list[Answer]" if lists else "Answer")
-
-    def method(*positional: Any, **named: Any) -> Any:
-        request = signature.bind(*positional, **named).arguments
-        asked = request.pop("self")
-        with told(request.pop("progress", None), job.name) as progress:
-            answer = asked._open.answer(job.name, request, progress)
+    def ask(request: dict[str, Any], progress: Any) -> Any:
+        answer = request.pop("self")._open.answer(job.name, request, progress)
         return answer.data if lists else answer
 
-    return _describe(method, job, signature)
+    return _function(job, _signature("self", job.fields, "list[Answer]" if lists else "Answer"), ask)
 
 
 def _maker(job: Answer, make: Callable[..., Answer]) -> Callable[..., Any]:
-    signature = _signature("cls", [_PATH, *job.fields], "Self")
-
-    def maker(*positional: Any, **named: Any) -> Any:
-        request = signature.bind(*positional, **named).arguments
+    def ask(request: dict[str, Any], progress: Any) -> Any:
         owner, path = request.pop("cls"), request.pop("path")
-        with told(request.pop("progress", None), job.name) as progress:
-            make(path, job.name, request, progress)
+        make(path, job.name, request, progress)
         return owner(path)
 
-    return _describe(maker, job, signature)
+    return _function(job, _signature("cls", [_PATH, *job.fields], "Self"), ask)
 
 
 def functions(jobs: list[Answer], call: Callable[..., Answer]) -> dict[str, Callable[..., Any]]:
     """A function for each job, by its name."""
 
     def function(job: Answer) -> Callable[..., Any]:
-        signature = _signature(None, job.fields, "Answer")
+        def ask(request: dict[str, Any], progress: Any) -> Any:
+            return call(job.name, request, progress)
 
-        def asked(*positional: Any, **named: Any) -> Any:
-            request = signature.bind(*positional, **named).arguments
-            with told(request.pop("progress", None), job.name) as progress:
-                return call(job.name, request, progress)
-
-        return _describe(asked, job, signature)
+        return _function(job, _signature(None, job.fields, "Answer"), ask)
 
     return {job.name: function(job) for job in jobs}
 
