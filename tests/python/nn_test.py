@@ -113,6 +113,13 @@ def test_dropout_is_for_training(kind):
     assert torch.equal(memory(x), memory(x))
 
 
+def test_memories_of_bfloat16(kind):
+    memory, x = kind[0](bias=True).bfloat16(), torch.randn(2, 7, C).bfloat16()
+    read = memory(x)
+    assert torch.allclose(read.double(), memory.double()(x.double()), rtol=0.1, atol=0.1)
+    assert read.dtype == torch.bfloat16
+
+
 def test_the_future_does_not_count(kind):
     memory, x = kind[0](), torch.randn(1, 6, C)
     changed = x.clone()

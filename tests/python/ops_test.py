@@ -101,6 +101,33 @@ def test_gradients(name):
 
 
 @pytest.mark.parametrize("name", CALLS)
+def test_bfloat16_gives_what_double_gives_nearly(name):
+    call, sizes, others = CALLS[name]
+    short = [drawn(*size, seed=seed).detach().bfloat16() for seed, size in enumerate(sizes)]
+    tensors = [tensor.clone().requires_grad_() for tensor in short]
+    result = call(*tensors, *others)
+    expected = call(*(tensor.double() for tensor in short), *others)
+    assert result.dtype == torch.bfloat16
+    assert torch.allclose(result.double(), expected, rtol=0.05, atol=0.1)
+    result.float().sum().backward()
+    assert all(tensor.grad.dtype == torch.bfloat16 for tensor in tensors)
+
+
+def test_more_steps_than_bfloat16_has_whole_numbers():
+    """Steps and rows are counted exactly, though 257 is no bfloat16."""
+    steps = 600
+    keys, values = (drawn(1, steps, 1, D, seed=seed).detach().bfloat16() for seed in range(2))
+    changed = [torch.cat([x[:, :300], torch.ones_like(x[:, 300:])], 1) for x in (keys, values)]
+    read = ops.kernel_smoothing(keys, values)[:, :300]
+    assert torch.equal(read, ops.kernel_smoothing(*changed)[:, :300])
+    hidden, embedding = (drawn(*size).detach().bfloat16() for size in ((steps, D), (7, D)))
+    targets = torch.arange(steps) % 7
+    expected = ops.linear_cross_entropy(hidden.double(), embedding.double(), 0.5, targets)
+    loss = ops.linear_cross_entropy(hidden, embedding, 0.5, targets)
+    assert abs(float(loss) - float(expected)) < 0.03
+
+
+@pytest.mark.parametrize("name", CALLS)
 def test_every_op_is_one_of_torch(name):
     assert hasattr(torch.ops.tessera, name)
 

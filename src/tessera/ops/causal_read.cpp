@@ -24,8 +24,9 @@ CausalReading composed(const at::Tensor& queries, const at::Tensor& keys, const 
   at::Tensor scores = rounded_matmul(q * options.scale, k.transpose(2, 3),
                                      options.precision);  // [B, H, rows, N]
   const auto plain = q.options().requires_grad(false);
+  const auto whole = plain.dtype(at::kLong);  // a short float has no number above 256
   const at::Tensor distances =
-      at::arange(first, T, plain).unsqueeze(1) - at::arange(keys.size(1), plain);  // t - i
+      at::arange(first, T, whole).unsqueeze(1) - at::arange(keys.size(1), whole);  // t - i
   if (options.alibi_slopes.defined())
     scores = scores - options.alibi_slopes.view({-1, 1, 1}) * distances;
   constexpr double kNothing = -std::numeric_limits<double>::infinity();
@@ -154,13 +155,13 @@ at::Tensor geometric(int64_t count) {
 
 at::Tensor causal_read(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values,
                        const CausalReadOptions& options) {
-  if (weight_type(keys) != WeightType::kFloat32) {
+  if (weight_type(keys) != WeightType::kFloat32 && keys.scalar_type() != queries.scalar_type()) {
     if (loops_run({queries, options.alibi_slopes}) && keys.is_cpu() && !needs_gradient({queries}))
       return fused(with_contiguous_rows(queries), with_contiguous_rows(keys),
                    with_contiguous_rows(values), options)
           .values;
-    const int64_t D = queries.size(3);
-    return causal_read(queries, as_floats(keys, D), as_floats(values, D), options);
+    return causal_read(queries, as_multiplied_by(queries, keys), as_multiplied_by(queries, values),
+                       options);
   }
   if (loops_run({queries, keys, values, options.alibi_slopes}))
     return FusedCausalRead::apply(queries, keys, values, options);

@@ -80,7 +80,7 @@ at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tenso
   if (some && (few || loops_multiply_many(x, weight)) && !needs_gradient({x, weight, bias}) &&
       weight.device().is_cpu() && loops_run({x, bias}))
     return fused(x, weight, bias);
-  const at::Tensor product = rounded_matmul(x, as_floats(weight, x.size(-1)).t(), precision);
+  const at::Tensor product = rounded_matmul(x, as_multiplied_by(x, weight).t(), precision);
   return bias.defined() ? product + bias : product;
 }
 

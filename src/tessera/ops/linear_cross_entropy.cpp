@@ -26,7 +26,7 @@ struct Problem {
   bool by_loops;         // whether they do
   Precision precision;   // of their products
   at::Tensor targets;    // [N], 0 where ignored
-  at::Tensor counted;    // [N], 1 or 0, in the dtype of the loss
+  at::Tensor counted;    // [N], 1 or 0, in the dtype of sums: short floats are summed as floats
   double logit_scale;
   at::ScalarType dtype;  // of the loss and its gradients
 };
@@ -35,14 +35,14 @@ Problem prepare(const at::Tensor& hidden, const at::Tensor& embedding, double lo
                 const at::Tensor& targets, int64_t ignore_index, Precision precision) {
   const at::Tensor counted = targets.ne(ignore_index);
   const bool by_loops = loops_multiply_many(hidden, embedding);
-  const at::Tensor weights = by_loops ? embedding : as_floats(embedding, hidden.size(1));
+  const at::Tensor weights = by_loops ? embedding : as_multiplied_by(hidden, embedding);
   const Precision rounded = by_loops ? Precision::kFloat32 : precision;
   return {operand(hidden, rounded),
           operand(weights, rounded),
           by_loops,
           rounded,
           targets.masked_fill(counted.logical_not(), 0).contiguous(),
-          counted.to(hidden.scalar_type()),
+          counted.to(hidden.scalar_type() == at::kDouble ? at::kDouble : at::kFloat),
           logit_scale,
           hidden.scalar_type()};
 }

@@ -221,8 +221,8 @@ at::Tensor mean_slot_read(const at::Tensor& queries, const at::Tensor& slot_keys
   check_dropout(dropout, "mean_slot_read");
   const bool fewer_bits = weight_type(slot_keys) != WeightType::kFloat32 && loops_run({queries}) &&
                           !needs_gradient({queries});
-  const at::Tensor keys = fewer_bits ? slot_keys : as_floats(slot_keys, D);
-  const at::Tensor values = fewer_bits ? slot_values : as_floats(slot_values, D);
+  const at::Tensor keys = fewer_bits ? slot_keys : as_multiplied_by(queries, slot_keys);
+  const at::Tensor values = fewer_bits ? slot_values : as_multiplied_by(queries, slot_values);
   Dropout one_dropout = dropout;
   at::Tensor sum;  // [B, T, H, D]
   for (int64_t p = 0; p < P; ++p) {

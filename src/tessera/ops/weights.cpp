@@ -124,6 +124,10 @@ at::Tensor as_floats(const at::Tensor& weight, int64_t columns) {
   return weight_type(weight) == WeightType::kBFloat16 ? weight.to(at::kFloat) : weight;
 }
 
+at::Tensor as_multiplied_by(const at::Tensor& x, const at::Tensor& weight) {
+  return weight.scalar_type() == x.scalar_type() ? weight : as_floats(weight, x.size(-1));
+}
+
 at::Tensor stored_as(const at::Tensor& weight, WeightType type) {
   check_matrices(weight, "stored_as");
   if (type == WeightType::kInt8) return packed(rounded_to_int8(weight));

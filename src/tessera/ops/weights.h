@@ -36,6 +36,9 @@ Int8Weights unpacked(const at::Tensor& weight, int64_t columns);
 /// Matrices of any type as floats [.., rows, columns]; floats themselves come back as they are.
 /// Throws UsageError where a row does not have so many columns.
 at::Tensor as_floats(const at::Tensor& weight, int64_t columns);
+/// Matrices that x [.., columns] is multiplied by: those of its own dtype as they are, others as
+/// floats.
+at::Tensor as_multiplied_by(const at::Tensor& x, const at::Tensor& weight);
 
 /// Rows `ids` (any shape, int64) of a table of `columns` columns: [.., columns], floats.
 /// Differentiable in a table of floats.
