@@ -307,6 +307,10 @@ def test_the_two_memories_name_what_does_not_fit():
         relational(relations, memory, wide, wide)
     with pytest.raises(ValueError, match="variant is 'code', expected one of: authors, paper"):
         nn.RelationalMemory(2, 4, variant="code")
+    with pytest.raises(ValueError, match="slots is 0, expected at least 1"):
+        nn.RelationalMemory(0, 4)
+    with pytest.raises(ValueError, match="inputs is 0, expected at least 1"):
+        nn.ItemMemory(4, inputs=0, variant="paper")
     with pytest.raises(ValueError, match="inputs is missing"):
         nn.ItemMemory(4, variant="paper")
     with pytest.raises(ValueError, match="inputs is 3; it is for the gates of variant 'paper'"):

@@ -10,9 +10,12 @@ from tessera import ops
 _VARIANTS = ("authors", "paper")
 
 
-def _check_variant(variant: str) -> None:
+def _check_options(variant: str, **sizes: int | None) -> None:
     if variant not in _VARIANTS:
         raise ValueError(f"variant is {variant!r}, expected one of: {', '.join(_VARIANTS)}")
+    for name, size in sizes.items():
+        if size is not None and size < 1:
+            raise ValueError(f"{name} is {size}, expected at least 1")
 
 
 def _check(name: str, tensor: Tensor, sizes: tuple[int, ...], like: Tensor) -> None:
@@ -41,7 +44,7 @@ class ItemMemory(torch.nn.Module):
         self, width: int, *, inputs: int | None = None, gated: bool = True, variant: str = "authors"
     ) -> None:
         super().__init__()
-        _check_variant(variant)
+        _check_options(variant, width=width, inputs=inputs)
         of_paper = variant == "paper"
         if (inputs is not None) != (gated and of_paper):
             found = "missing" if inputs is None else inputs
@@ -135,7 +138,7 @@ class RelationalMemory(torch.nn.Module):
         variant: str = "authors",
     ) -> None:
         super().__init__()
-        _check_variant(variant)
+        _check_options(variant, slots=slots, width=width)
         self.slots, self.width, self.variant = slots, width, variant
         self.alpha1 = torch.nn.Parameter(torch.tensor([float(alpha1)]))
         self.alpha2 = torch.nn.Parameter(torch.tensor([float(alpha2)]))
