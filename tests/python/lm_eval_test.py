@@ -71,6 +71,14 @@ def test_continuations(harness):
         assert total == pytest.approx(whole.log_probability - before.log_probability, abs=1e-5)
 
 
+def test_options_are_for_a_model_directory(harness):
+    lm, _ = harness
+    assert type(lm)(MODEL, weights="bf16").model.generate("And", max_tokens=1).tokens
+    assert type(lm)(lm.model).model is lm.model
+    with pytest.raises(TypeError, match="weights: only for a model directory"):
+        type(lm)(lm.model, weights="bf16")
+
+
 def test_texts_up_to_a_stop_string(harness):
     lm, request = harness
     greedy = lm.model.generate("And", temperature=0, max_tokens=12).text

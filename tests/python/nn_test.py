@@ -315,6 +315,8 @@ def test_the_two_memories_name_what_does_not_fit():
         nn.ItemMemory(4, variant="paper")
     with pytest.raises(ValueError, match="inputs is 3; it is for the gates of variant 'paper'"):
         nn.ItemMemory(4, inputs=3)
+    with pytest.raises(ValueError, match="x is given"):
+        item(memory, wide, wide, wide)
     with pytest.raises(ValueError, match="x is missing"):
         nn.ItemMemory(4, inputs=3, variant="paper")(memory, wide, wide)
 

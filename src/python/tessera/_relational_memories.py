@@ -69,14 +69,14 @@ class ItemMemory(torch.nn.Module):
         _check("ItemMemory: memory", memory, (batch, width, width), self.initial)
         _check("ItemMemory: left", left, (batch, width), self.initial)
         _check("ItemMemory: right", right, (batch, width), self.initial)
+        if (x is not None) != (self.gated and self.variant == "paper"):
+            found = "missing" if x is None else "given"
+            raise ValueError(f"ItemMemory: x is {found}; the gates of variant 'paper' see it, and no others")
         if not self.gated:
             return memory + left[:, :, None] * right[:, None, :]
-        seen = left
-        if self.variant == "paper":
-            if x is None:
-                raise ValueError("ItemMemory: x is missing, which the gates see")
+        seen = left if x is None else x
+        if x is not None:
             _check("ItemMemory: x", x, (batch, self.input_gate.in_features), self.initial)
-            seen = x
         bias = torch.cat([self.input_bias.expand(width), self.forget_bias.expand(width)])
         if self.memory_gate.bias is not None:
             bias = bias + self.memory_gate.bias

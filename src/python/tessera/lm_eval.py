@@ -19,7 +19,8 @@ _SAMPLING = ("temperature", "top_k", "top_p", "seed")  # the harness has these n
 
 
 class TesseraLM(LM):
-    """A model directory, or a tessera.Model, as the harness's model.
+    """A model directory, which is opened with the options of tessera.load, or a tessera.Model, as the
+    harness's model.
 
     Requests are answered one by one, so batch_size has no meaning. Raises as tessera.load does, and
     ValueError where a text has to begin with an end of text and the tokenizer has none.
@@ -27,7 +28,10 @@ class TesseraLM(LM):
 
     def __init__(self, model: Any, **options: Any) -> None:
         super().__init__()
-        self.model = load(model, **options) if isinstance(model, (str, os.PathLike)) else model
+        is_open = not isinstance(model, (str, os.PathLike))
+        if is_open and options:
+            raise TypeError(f"{', '.join(options)}: only for a model directory, which is not open yet")
+        self.model = model if is_open else load(model, **options)
 
     def _answers(self, requests: list[Any], answer: Callable[..., Any]) -> list[Any]:
         return [answer(*request.args) for request in requests]
