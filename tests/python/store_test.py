@@ -127,6 +127,19 @@ def test_damage_is_a_data_error(store):
         tessera.Store(store.path)
 
 
+def test_what_the_system_refuses_is_an_os_error(store, tmp_path):
+    for call in (store.update, lambda files: tessera.Store.create(files[0], dimension=64)):
+        with pytest.raises(OSError, match="File name too long"):
+            call([tmp_path / (300 * "n")])
+
+
+def test_a_message_names_a_file_whose_name_is_not_utf8(tmp_path):
+    folder = tmp_path / os.fsdecode(b"a\xffb")
+    folder.mkdir()
+    with pytest.raises(tessera.DataError, match="a\N{REPLACEMENT CHARACTER}b: is not a memo store"):
+        tessera.Store(folder)
+
+
 def test_a_closed_store_is_refused(store):
     store.close()
     store.close()

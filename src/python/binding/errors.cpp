@@ -1,5 +1,10 @@
 #include "python/binding/errors.h"
 
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <system_error>
+
 #include "tessera/base/error.h"
 
 namespace tessera::python {
@@ -18,17 +23,28 @@ PyObject* add_error(py::module_& module, const char* name, const char* help, PyO
   return error;
 }
 
+/// The message may name a file whose name is not UTF-8.
+void set_error(PyObject* kind, const std::exception& error) {
+  PyObject* const message =
+      PyUnicode_DecodeUTF8(error.what(), std::ssize(std::string_view(error.what())), "replace");
+  if (message == nullptr) return;  // Python is out of memory, and says so
+  PyErr_SetObject(kind, message);
+  Py_DECREF(message);
+}
+
 void translate(std::exception_ptr thrown) {
   try {
     if (thrown) std::rethrow_exception(thrown);
   } catch (const DataError& error) {
-    PyErr_SetString(data_error, error.what());
+    set_error(data_error, error);
   } catch (const UsageError& error) {
-    PyErr_SetString(usage_error, error.what());
+    set_error(usage_error, error);
   } catch (const SystemError& error) {
-    PyErr_SetString(PyExc_OSError, error.what());
+    set_error(PyExc_OSError, error);
+  } catch (const std::system_error& error) {  // of std::filesystem
+    set_error(PyExc_OSError, error);
   } catch (const Interrupted& error) {
-    if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_KeyboardInterrupt, error.what());
+    if (PyErr_Occurred() == nullptr) set_error(PyExc_KeyboardInterrupt, error);
   }
 }
 

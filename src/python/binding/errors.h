@@ -6,8 +6,8 @@ namespace tessera::python {
 
 /// Adds the exceptions that the library's errors become to a module, and sees to it that they do,
 /// in all modules of the package: DataError is tessera.DataError; UsageError is tessera.UsageError,
-/// a ValueError; SystemError is OSError; Interrupted is KeyboardInterrupt, or what Python had
-/// already raised.
+/// a ValueError; SystemError and those of std::filesystem are OSError; Interrupted is
+/// KeyboardInterrupt, or what Python had already raised.
 void add_errors(pybind11::module_& module);
 
 }  // namespace tessera::python
