@@ -1,11 +1,10 @@
 // Encoding and training on the text this machine has (TextSource::automatic).
 #include <benchmark/benchmark.h>
 
-#include <filesystem>
-
 #include "bench/support/program.h"
 #include "tessera/data/bpe_trainer.h"
 #include "tessera/data/text_source.h"
+#include "tests/support/temporary_folder.h"
 
 namespace tessera::bench::tokenizer {
 namespace {
@@ -13,7 +12,8 @@ namespace {
 const std::string& text() {
   static const std::string all = [] {
     std::string joined;
-    TextSource::automatic(std::filesystem::temp_directory_path() / "tessera-bench")
+    const test::TemporaryFolder folder;
+    TextSource::automatic(folder.path())
         .for_each([&](const std::string&, std::string_view document) { joined += document; });
     return joined;
   }();

@@ -18,6 +18,7 @@
 #include "bench/support/cpu_clock.h"
 #include "bench/support/peak_memory.h"
 #include "bench/support/program.h"
+#include "tessera/base/error.h"
 #include "tessera/base/random.h"
 #include "tessera/data/bpe_trainer.h"
 #include "tessera/data/text_source.h"
@@ -73,11 +74,14 @@ struct Question {
 };
 
 std::vector<Question> questions_of(const Sample& sample) {
+  const auto is_long = [](const Tokens& document) { return document.size() > kContext; };
+  check_argument(std::ranges::any_of(sample.documents, is_long), "no text has more than {} tokens",
+                 kContext);
   std::vector<Question> questions;
   RandomStream random(1);
   while (std::ssize(questions) < kQuestions) {
     const Tokens& document = sample.documents[random.below(sample.documents.size())];
-    if (document.size() <= kContext) continue;
+    if (!is_long(document)) continue;
     const size_t place = kContext + random.below(document.size() - kContext);
     const auto end = document.begin() + static_cast<int64_t>(place);
     questions.push_back({{end - kContext, end}, *end});

@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -16,6 +15,7 @@
 
 #include "bench/support/cpu_clock.h"
 #include "bench/support/program.h"
+#include "tessera/base/error.h"
 #include "tessera/base/random.h"
 #include "tessera/data/bpe_trainer.h"
 #include "tessera/data/text_source.h"
@@ -26,11 +26,13 @@
 #include "tessera/store/memo_writer.h"
 #include "tessera/store/question.h"
 #include "tessera/store/recall.h"
+#include "tests/support/temporary_folder.h"
 
 namespace tessera::bench::questions {
 namespace {
 
 constexpr size_t kCharacters = 20;  // bytes that must be right
+constexpr size_t kPart = 400;       // bytes of a text, of which some words are a question
 
 struct Prompt {
   std::string text, next;
@@ -134,6 +136,8 @@ const std::vector<std::pair<const char*, Slip>> kSlips = {
 /// prints how many answers are the text's own, another's, or none, and the CPU time of each.
 void ask_with_slips(const store::MemoStore& store, const std::vector<std::string>& texts,
                     size_t count) {
+  check_argument(std::ranges::any_of(texts, [](const auto& text) { return text.size() > kPart; }),
+                 "no text has more than {} bytes", kPart);
   fmt::print("questions of 8 to 10 words         right  wrong  none  CPU ms\n");
   for (const auto& [name, slip] : kSlips) {
     RandomStream random(7);
@@ -141,8 +145,9 @@ void ask_with_slips(const store::MemoStore& store, const std::vector<std::string
     const double started = cpu_seconds();
     for (size_t asked = 0; asked < count;) {
       const std::string& text = texts[random.below(texts.size())];
-      const size_t at = random.below(text.size() - 400);
-      const std::string part = text.substr(at, 400);
+      if (text.size() <= kPart) continue;
+      const size_t at = random.below(text.size() - kPart);
+      const std::string part = text.substr(at, kPart);
       const auto all = store::words_of(part);
       const size_t length = 8 + random.below(3);
       if (all.size() < length + 12) continue;
@@ -177,8 +182,8 @@ void ask_with_slips(const store::MemoStore& store, const std::vector<std::string
 
 const Program program("store/questions", "TEXTS [ERROR [PROMPTS]]", [](const Words& words) {
   const auto texts = texts_of(words[0]);
-  const auto folder =
-      std::filesystem::temp_directory_path() / fmt::format("questions-{}", ::getpid());
+  const test::TemporaryFolder temporary;
+  const auto folder = temporary / "store";
   make_store(folder, texts, words.size() > 1 ? std::stod(words[1]) : 0.01);
   const size_t count = words.size() > 2 ? std::stoul(words[2]) : 100;
   const store::MemoStore store(folder);
@@ -216,7 +221,6 @@ const Program program("store/questions", "TEXTS [ERROR [PROMPTS]]", [](const Wor
       std::fflush(stdout);
     }
   }
-  std::filesystem::remove_all(folder);
 });
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -27,6 +26,7 @@
 #include "tessera/store/memo_writer.h"
 #include "tessera/store/recall.h"
 #include "tessera/store/store_token_memory.h"
+#include "tests/support/temporary_folder.h"
 
 namespace tessera::bench::model_with_store {
 namespace {
@@ -168,11 +168,9 @@ void run(const std::filesystem::path& model, const std::string& book, size_t mos
 
 const Program program("lab/study/model_with_store", "MODEL BOOK.txt [CHAPTERS]",
                       [](const Words& words) {
-                        const auto folder = std::filesystem::temp_directory_path() /
-                                            fmt::format("model-with-store-{}", ::getpid());
+                        const test::TemporaryFolder folder;
                         run(words[0], words[1], words.size() > 2 ? std::stoul(words[2]) : SIZE_MAX,
-                            folder);
-                        std::filesystem::remove_all(folder);
+                            folder / "store");
                       });
 
 }  // namespace
