@@ -14,6 +14,8 @@
 #include <torch/optim/adam.h>
 
 #include <cstdio>
+#include <tuple>
+#include <utility>
 
 #include "tessera/memory/mosaic/context_memory.h"
 

@@ -14,10 +14,12 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <string>
 
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/data/tokenizer.h"
 #include "tessera/infer/generate.h"
+#include "tessera/infer/streaming_session.h"
 #include "tessera/model/language_model.h"
 
 namespace {

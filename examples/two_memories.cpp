@@ -15,9 +15,9 @@ namespace {
 
 constexpr int64_t kKeys = 6, kValues = 3, kPairs = 3;
 
+/// Keys and values are one-hot.
 struct Batch {
-  at::Tensor
-      inputs;  // [B, kPairs + 1, kKeys + kValues]: key and value one-hot; at last a key alone
+  at::Tensor inputs;   // [B, kPairs + 1, kKeys + kValues]: keys with values; at last a key alone
   at::Tensor answers;  // [B], values
 };
 

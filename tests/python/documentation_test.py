@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,7 @@ def test_examples_print_what_the_page_says(tmp_path, monkeypatch):
 
 def test_the_notebook_prints_what_it_shows(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # where it makes a folder that it leaves
     notebook = json.loads((SOURCE / "examples/python/memories.ipynb").read_text())
     names = {}
     for cell in notebook["cells"]:

@@ -2,6 +2,7 @@
 //   node broken_clients.js PORT COUNT LOCAL_ADDRESS
 
 import net from "node:net";
+import {fileURLToPath} from "node:url";
 
 // Opens so many connections from an address, some at a time; returns those that were made.
 export async function connectMany(port, count, localAddress) {
@@ -24,7 +25,7 @@ export function trickle(sockets, text) {
   return () => clearInterval(timer);
 }
 
-if (process.argv[1] === new URL(import.meta.url).pathname) {
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [port, count, address] = process.argv.slice(2);
   const sockets = await connectMany(Number(port), Number(count), address);
   process.send(sockets.length);
