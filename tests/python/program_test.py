@@ -91,6 +91,13 @@ def test_runs_a_study(tmp_path):
     assert study._repr_html_().startswith("<iframe")
 
 
+def test_what_is_no_error_is_passed_on(config, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Prescott")
+    monkeypatch.delenv("TESSERA_KEEP_BLAS_CORE", raising=False)
+    tessera.train(config, out=tmp_path / "run")
+    assert "tessera: ignoring OPENBLAS_CORETYPE=Prescott" in capsys.readouterr().err
+
+
 def test_errors_are_the_programs(config, tmp_path):
     with pytest.raises(tessera.UsageError, match="stepz"):
         tessera.train(config, {"train.stepz": 3}, out=tmp_path / "run")

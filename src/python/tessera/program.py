@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _LOOKS_PER_SECOND = 4  # for new metrics
 _ERRORS: dict[int, type[Exception]] = {2: _stores.UsageError, 3: _stores.DataError}
+_NO_ERRORS = ("tessera: warning: ", "tessera: note: ", "tessera: ignoring ")
 
 
 class Run:
@@ -227,8 +228,7 @@ def _pass_on(process: subprocess.Popen[str], messages: list[str]) -> None:
     assert process.stderr is not None
     with process.stderr:
         for line in process.stderr:
-            is_error = line.startswith("tessera: ") and not line.startswith("tessera: warning: ")
-            if is_error:
+            if line.startswith("tessera: ") and not line.startswith(_NO_ERRORS):
                 messages.append(line.removeprefix("tessera: ").strip())
             else:
                 sys.stderr.write(line)
