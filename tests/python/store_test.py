@@ -163,6 +163,16 @@ def test_one_writer_at_a_time(store):
         assert store.stat().documents == 4
 
 
+def test_an_edit_that_failed_keeps_nobody_from_writing(store):
+    store.stat()  # ends the edits
+    with tessera.Store(store.path) as second:
+        with pytest.raises(ValueError, match="lamp.tx"):
+            second.forget("lamp.tx")
+        store.memorize("third.txt", "A third text, of which nobody has heard before.\n")
+        assert second.stat().documents == 3
+        store.stat()
+
+
 def test_answers_are_dicts(store):
     answer = store.find("lamp")
     assert json.loads(json.dumps(answer)) == answer

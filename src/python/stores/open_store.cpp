@@ -37,8 +37,16 @@ void OpenStore::edit(const std::function<void(store::MemoWriter&)>& use) {
   const Turn turn(turns_);
   check_open();
   reader_.reset();  // else it would keep forgotten text from being erased
-  if (!writer_) writer_.emplace(folder_);
-  use(*writer_);
+  const bool is_new = !writer_;
+  if (is_new) writer_.emplace(folder_);
+  const int64_t before = writer_->ledger().last_change();
+  try {
+    use(*writer_);
+  } catch (...) {
+    const store::Ledger& ledger = writer_->ledger();
+    if (is_new && ledger.last_change() == before && !ledger.erasure_pending()) writer_.reset();
+    throw;
+  }
 }
 
 void OpenStore::alone(const std::function<void(const std::filesystem::path&)>& use) {

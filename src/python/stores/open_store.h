@@ -24,8 +24,9 @@ class OpenStore {
   /// Calls `use` with the store as it is now. Throws what it throws, and UsageError on a closed
   /// store.
   void read(const std::function<void(const store::MemoStore&)>& use);
-  /// The same with a writer, which is open until the next reading or close(). Throws
-  /// std::runtime_error while another process writes.
+  /// The same with a writer, which is open until the next reading or close(); where `use` throws
+  /// and nothing was edited, no longer than before. Throws std::runtime_error while another process
+  /// writes.
   void edit(const std::function<void(store::MemoWriter&)>& use);
   /// The same with its folder, while nothing of it is open here.
   void alone(const std::function<void(const std::filesystem::path&)>& use);
