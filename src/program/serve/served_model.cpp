@@ -41,8 +41,18 @@ ServedModels::Model ServedModels::Entry::now() const {
   return model = std::move(opened);
 }
 
+ServedModels::Model ServedModels::Entry::now_or_before() const {
+  try {
+    return now();
+  } catch (const std::exception&) {  // whoever asks for it is told
+    const std::lock_guard lock(mutex);
+    return model;
+  }
+}
+
 void ServedModels::add(ServedModel model) {
   auto entry = std::make_unique<Entry>();
+  entry->name = model.name;
   entry->model = std::make_shared<const ServedModel>(std::move(model));
   entries_.push_back(std::move(entry));
 }
@@ -56,21 +66,27 @@ void ServedModels::add_store(const std::string& name, const std::string& folder,
 
 std::vector<ServedModels::Model> ServedModels::all() const {
   std::vector<Model> models;
-  for (const auto& entry : entries_) models.push_back(entry->now());
+  for (const auto& entry : entries_) models.push_back(entry->now_or_before());
   return models;
 }
 
-std::shared_ptr<ServedStore> ServedModels::store(const std::string& name) const {
+/// Null where there is none. Another store that cannot be opened is not looked at.
+const ServedModels::Entry* ServedModels::entry_of(const std::string& name) const {
   for (const auto& entry : entries_)
-    if (const Model model = entry->now(); model->name == name && model->store) return model->store;
+    if (entry->name == name) return entry.get();
   return nullptr;
 }
 
+std::shared_ptr<ServedStore> ServedModels::store(const std::string& name) const {
+  const Entry* entry = entry_of(name);
+  return entry ? entry->now()->store : nullptr;
+}
+
 ServedModels::Model ServedModels::find(const std::string& name) const {
-  for (const auto& entry : entries_)
-    if (Model model = entry->now(); model->name == name || name.empty()) return model;
+  if (name.empty() && !entries_.empty()) return entries_.front()->now();
+  if (const Entry* entry = entry_of(name)) return entry->now();
   std::vector<std::string> names;
-  for (const Model& model : all()) names.push_back(model->name);
+  for (const auto& entry : entries_) names.push_back(entry->name);
   throw ApiError(404, "there is no model '{}', only {}", name, fmt::join(names, ", "))
       .about("model")
       .with_code("model_not_found");

@@ -49,6 +49,7 @@ class ServedModels {
   /// folder (`tessera memo rebuild`). Throws as ServedStore.
   void add_store(const std::string& name, const std::string& folder, const EngineOptions& options);
 
+  /// A store that cannot be opened again is there as it was opened last.
   std::vector<Model> all() const;
   /// Throws ApiError 404 that lists the names there are.
   Model find(const std::string& name) const;
@@ -57,12 +58,16 @@ class ServedModels {
 
  private:
   struct Entry {
+    std::string name;
     std::function<ServedModel()> open;  ///< of a store
     mutable std::mutex mutex;           ///< guards the model, which may be opened again
     mutable Model model;
 
     Model now() const;
+    Model now_or_before() const;
   };
+  const Entry* entry_of(const std::string& name) const;
+
   std::vector<std::unique_ptr<Entry>> entries_;
 };
 

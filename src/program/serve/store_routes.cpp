@@ -58,7 +58,7 @@ Response list_stores(const Service& service) {
   for (const auto& model : service.models.all()) {
     if (!model->store) continue;
     Json entry;
-    model->store->read([&](const Snapshot& snapshot) {
+    service.models.store(model->name)->read([&](const Snapshot& snapshot) {
       entry = {{"id", model->name}, {"object", "store"}};
       entry.update(store::json_of(snapshot.store.ledger().totals()));
     });

@@ -415,6 +415,14 @@ TEST_F(Stores, AStoreThatCannotBeReadEndsItsTextsAndNotTheServer) {
     EXPECT_THAT(failed.body, ::testing::Not(HasSubstr(folder_.path().native())));
   }
   EXPECT_EQ(tiny_.post("/v1/completions", {{"prompt", "The"}}).status, 200);  // of a model
+  // Nor does it take those away that were named after it.
+  store::MemoStore::create(folder_ / "notes", store::small_memory(), store::byte_tokenizer());
+  tiny_.service.models.add_store("notes", (folder_ / "notes").native(), {});
+  EXPECT_EQ(get("/v1/stores/notes/documents")["data"].size(), 0u);
+  EXPECT_EQ(get("/v1/models/notes")["kind"], "store");
+  EXPECT_EQ(get("/v1/models")["data"].size(), 4u);
+  EXPECT_EQ(tiny_.ask("GET", "/metrics").status, 200);
+  EXPECT_THAT(tiny_.ask("GET", "/v1/models/none").body, HasSubstr("mosaic, gpt, books, notes"));
   std::filesystem::rename(folder_ / "away", folder_ / "books");
   EXPECT_EQ(tiny_.post("/v1/completions", {{"model", "books"}, {"prompt", "The raven"}}).status,
             200);
