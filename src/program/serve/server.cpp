@@ -38,12 +38,26 @@ class Server::Answered {
   Answered(const Answered&) = delete;
   Answered& operator=(const Answered&) = delete;
 
-  /// It counts among the requests that are answered at once from now on.
-  void take_place() {
+  /// Takes a place among the requests that are answered at once; the refusal where there is none. A
+  /// refused request takes none, however long its client needs to receive that.
+  std::optional<Response> take_place() {
+    const int64_t of_asker = server_.options_.clients_per_key, all = server_.options_.clients;
     const std::lock_guard lock(server_.answering_mutex_);
+    const auto own = server_.answering_.find(request.asker);
+    if (of_asker > 0 && own != server_.answering_.end() && own->second >= of_asker)
+      return ApiError(429, "{} requests of yours are being answered; try again later", of_asker)
+          .with_code("rate_limit_exceeded")
+          .retry_after(1)
+          .response();
+    if (server_.all_answering_ >= all)
+      return ApiError(503, "{} requests are being answered; try again later (--max-clients)", all)
+          .with_code("overloaded")
+          .retry_after(1)
+          .response();
+    ++server_.all_answering_;
+    ++server_.answering_[request.asker];
     has_place_ = true;
-    number = ++server_.all_answering_;
-    number_of_asker = ++server_.answering_[request.asker];
+    return std::nullopt;
   }
   void leave_place() {
     const std::lock_guard lock(server_.answering_mutex_);
@@ -53,8 +67,7 @@ class Server::Answered {
     if (--own->second == 0) server_.answering_.erase(own);
   }
 
-  Request request;                          ///< without its headers and its body
-  int64_t number = 0, number_of_asker = 0;  ///< of the requests that are answered with it
+  Request request;  ///< without its headers and its body
   std::string route = "refused";
   int status = 0;
   Clock::time_point started = Clock::now();
@@ -136,19 +149,7 @@ Response Server::answer_now(const Request& request, Answered& answered) const {
   if (request.method == "OPTIONS" && !request.header("Origin").empty()) return {.status = 204};
   // What needs no key takes no place from those who have one.
   if (access_.is_open(request) || is_always_answered(request.path)) return router_.answer(request);
-  answered.take_place();
-  if (options_.clients_per_key > 0 && answered.number_of_asker > options_.clients_per_key)
-    return ApiError(429, "{} requests of yours are being answered; try again later",
-                    options_.clients_per_key)
-        .with_code("rate_limit_exceeded")
-        .retry_after(1)
-        .response();
-  if (answered.number > options_.clients)
-    return ApiError(503, "{} requests are being answered; try again later (--max-clients)",
-                    options_.clients)
-        .with_code("overloaded")
-        .retry_after(1)
-        .response();
+  if (auto refused = answered.take_place()) return *std::move(refused);
   return router_.answer(request);
 }
 

@@ -92,6 +92,35 @@ TEST(HostileToServer, ThoseWithoutAKeyTakeNoPlaces) {
   }
 }
 
+TEST(HostileToServer, RefusedRequestsTakeNoPlaces) {
+  ServerOptions options;
+  options.access.keys = {"greedy", "other"};
+  options.clients = 3;
+  options.clients_per_key = 1;
+  Running running(options);
+  const auto asked = [](const std::string& key) {
+    return asking("GET", "/v1/models", "", "Authorization: Bearer " + key + "\r\n");
+  };
+  const std::string endless =
+      R"({"prompt":"a","max_tokens":100000,"ignore_eos":true,"stream":true})";
+  RawClient first(running.port(),
+                  asking("POST", "/v1/completions", endless, "Authorization: Bearer greedy\r\n"));
+  ASSERT_THAT(first.until("data: {"), StartsWith("HTTP/1.1 200"));
+  std::string many;
+  for (int i = 0; i < 20000; ++i) many += asked("greedy");
+  std::vector<std::unique_ptr<RawClient>> refused;
+  for (int i = 0; i < 4; ++i) {  // none of them reads its refusals
+    refused.push_back(std::make_unique<RawClient>(running.port(), 4096));
+    const timeval limit = {0, 500000};
+    ::setsockopt(refused.back()->socket(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    refused.back()->send(many);  // until the server waits for it
+  }
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_EQ(running.ask(asked("other")).status, 200) << i;
+    std::this_thread::sleep_for(10ms);
+  }
+}
+
 TEST(HostileToServer, ALogThatFailsChangesNoAnswer) {
   TinyService tiny;
   ServerOptions options;
