@@ -43,8 +43,8 @@ Completion::Completion(Service& service, const CompletionRequest& request, const
       request_(request),
       model_(service.models.find(request.model)),
       id_(new_id(request.chat)) {
-  for (const auto& content : request_.prompts)
-    prompts_.push_back(read(content, service.unwanted(http)));
+  const auto unwanted = service.unwanted(http.hung_up);
+  for (const auto& content : request_.prompts) prompts_.push_back(read(content, unwanted));
   check_size();
   for (const auto& [prompt, rest] : prompts_)
     for (int64_t i = 0; i < request_.best_of; ++i) {

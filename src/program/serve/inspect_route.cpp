@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <chrono>
 #include <future>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -38,7 +37,6 @@ struct Inspection {
 jobs::Inspect::Answer inspect_now(Engine& engine, const std::string& client,
                                   const std::shared_ptr<Inspection>& inspection,
                                   const ServedStore::Unwanted& unwanted) {
-  constexpr auto kLookForClient = std::chrono::milliseconds(20);
   EngineRequest work;
   work.client = client;
   work.calls.push_back({[inspection] {
@@ -78,7 +76,8 @@ Response inspect_text(Service& service, const Request& request) {
       Inspection{job, ModelFolder{model->model, model->tokenizer, model->slot_readers}, text});
   Json json = {{"model", model->name}};
   json.update(
-      inspect_now(*model->engine, request.asker, inspection, service.unwanted(request)).json());
+      inspect_now(*model->engine, request.asker, inspection, service.unwanted(request.hung_up))
+          .json());
   return json_response(json);
 }
 

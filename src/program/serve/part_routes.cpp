@@ -20,8 +20,9 @@ constexpr int64_t kMostRows = 65536;
 constexpr int64_t kMostTokens = 65536;  // whose sources are looked for at once
 
 template <typename Number>
-Response binary_response(std::span<const Number> numbers) {
+Response binary_response(std::span<const Number> numbers, const ServiceLimits& limits) {
   const auto bytes = std::as_bytes(numbers);
+  if (std::ssize(bytes) > limits.answer_bytes) throw too_large(bytes.size(), limits);
   return {.content_type = "application/octet-stream",
           .body = {reinterpret_cast<const char*>(bytes.data()), bytes.size()}};
 }
@@ -44,19 +45,21 @@ Response describe_part(const MemoStore& store) {
 }
 
 /// Rows of a matrix: 32 or 64 bits for each entry.
-Response rows_of_matrix(const MemoStore& store, const Request& request) {
+Response rows_of_matrix(const MemoStore& store, const Request& request,
+                        const ServiceLimits& limits) {
   const auto& config = store.config().memory;
   const int64_t matrix = query_number(request, "matrix", 0, config.shards - 1);
   const int64_t first = query_number(request, "first", 0, config.dimension - 1);
   const int64_t rows =
       query_number(request, "rows", 1, std::min(kMostRows, config.dimension - first));
   const auto& shard = store.memory().shards()[static_cast<size_t>(matrix)];
-  return binary_response<std::byte>(shard.matrix().bytes(first, rows));
+  return binary_response<std::byte>(shard.matrix().bytes(first, rows), limits);
 }
 
 /// The values [n, d] of n keys. The body: the matrix of each key, 32 bits, then the keys [n, d],
 /// 8 bits.
-Response values_of_keys(const MemoStore& store, const Request& request) {
+Response values_of_keys(const MemoStore& store, const Request& request,
+                        const ServiceLimits& limits) {
   const auto& config = store.config().memory;
   const auto d = static_cast<size_t>(config.dimension);
   const size_t n = request.body.size() / (sizeof(uint32_t) + d);
@@ -74,7 +77,7 @@ Response values_of_keys(const MemoStore& store, const Request& request) {
   }
   queries.keys.resize(n * d);
   std::memcpy(queries.keys.data(), &request.body[n * sizeof(uint32_t)], n * d);
-  return binary_response<float>(store.memory().retrieve(queries));
+  return binary_response<float>(store.memory().retrieve(queries), limits);
 }
 
 Response readings_of_text(const MemoStore& store, const Request& request) {
@@ -124,7 +127,7 @@ void add_part_routes(Router& router, Service& service) {
                  const auto read = [&](const ServedStore::Snapshot& snapshot) {
                    response = answer(snapshot.store, request);
                  };
-                 store_of(service, request)->read(read, service.unwanted(request));
+                 store_of(service, request)->read(read, service.unwanted(request.hung_up));
                  return response;
                });
   };
@@ -134,12 +137,17 @@ void add_part_routes(Router& router, Service& service) {
       return answer(store, request);
     };
   };
+  const auto in_binary = [&](auto&& answer) {
+    return of_one_state([&service, answer](const MemoStore& store, const Request& request) {
+      return answer(store, request, service.limits);
+    });
+  };
   add("GET", "", [](const MemoStore& store, const Request&) { return describe_part(store); });
   add("GET", "/tokenizer", [](const MemoStore& store, const Request&) {
     return Response{.body = store.tokenizer().to_json()};
   });
-  add("GET", "/matrix", of_one_state(rows_of_matrix));
-  add("POST", "/values", of_one_state(values_of_keys));
+  add("GET", "/matrix", in_binary(rows_of_matrix));
+  add("POST", "/values", in_binary(values_of_keys));
   add("POST", "/readings", of_one_state(readings_of_text));
   add("POST", "/sources", of_one_state(sources_of_tokens));
 }

@@ -1,5 +1,4 @@
 #include <atomic>
-#include <chrono>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -21,8 +20,6 @@ const Demands kPlanDemands = {
     {"dimension", config::between(2, 1 << 20)}, {"runs", config::between(0, 20)}};
 constexpr int64_t kRuns = 3;  // simulated where the request does not say how many
 constexpr int64_t kMostWaiting = 8;
-constexpr auto kLookForClient =
-    std::chrono::milliseconds(20);  // between two at whether a plan is wanted
 
 /// A simulation uses every core, so plans take turns; few may wait.
 class Turn {
@@ -52,7 +49,7 @@ class Turn {
 Response plan(const Service& service, const Request& request) {
   auto job = read_job<jobs::Plan>(request, kPlanDemands);
   if (!job.runs) job.runs = kRuns;
-  const Turn turn(service.unwanted(request));
+  const Turn turn(service.unwanted(request.hung_up));
   return json_response(theory::json_of(job.run()));
 }
 

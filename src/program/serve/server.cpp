@@ -124,10 +124,7 @@ Response Server::answer(Request request) {
   const auto answered = std::make_shared<Answered>(*this, request);
   Response response = answer_now(request, *answered);
   if (std::ssize(response.body) > service_.limits.answer_bytes)
-    response = ApiError(413, "the answer has {:.1f} MB, expected at most {:.1f} (--max-answer)",
-                        static_cast<double>(response.body.size()) / 1e6,
-                        static_cast<double>(service_.limits.answer_bytes) / 1e6)
-                   .response();
+    response = too_large(response.body.size(), service_.limits).response();
   if (response.follows) answered->leave_place();
   access_.add_headers(request, response);
   answered->route = response.route.empty() ? "none" : response.route;

@@ -7,6 +7,7 @@
 #include "program/serve/api_error.h"
 #include "program/web/web_files.h"
 #include "tessera/base/config.h"
+#include "tessera/base/error.h"
 #include "tessera/base/number.h"
 
 namespace tessera::serve {
@@ -51,14 +52,25 @@ Router routes_of(Service& service) {
   return router;
 }
 
+ApiError too_large(size_t bytes, const ServiceLimits& limits) {
+  return ApiError(413, "the answer has {:.1f} MB, expected at most {:.1f} (--max-answer)",
+                  static_cast<double>(bytes) / 1e6, static_cast<double>(limits.answer_bytes) / 1e6);
+}
+
 ServedHosts::ServedHosts(std::vector<std::string> addresses, const hosts::HostOptions& options)
     : addresses_(std::move(addresses)), stores_(addresses_, options) {}
 
 nlohmann::ordered_json ServedHosts::recall(const std::string& prompt,
-                                           const store::RecallOptions& options) {
-  const std::lock_guard lock(asking_);
+                                           const store::RecallOptions& options,
+                                           const ServedStore::Unwanted& unwanted) {
+  std::unique_lock turn(asking_, std::defer_lock);
+  while (!turn.try_lock_for(kLookForClient))
+    if (unwanted()) throw given_up();
+  stores_.interrupt_when(unwanted);  // until the next question
   try {
     return hosts::json_of(stores_, prompt, hosts::recall(stores_, prompt, options));
+  } catch (const Interrupted&) {
+    throw given_up();
   } catch (const hosts::NoHostAnswers& error) {
     throw ApiError(503, "{}", error.what()).with_code("no_host_answers").retry_after(10);
   }
@@ -97,13 +109,22 @@ int64_t query_number(const Request& request, const std::string& name, int64_t le
   return *number;
 }
 
-ServedStore::Unwanted Service::unwanted(const Request& request) const {
+ServedStore::Unwanted Service::unwanted(std::function<bool()> hung_up) const {
   const auto end = std::chrono::steady_clock::now() +
                    std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                        std::chrono::duration<double>(limits.request_seconds));
-  return [end, hung_up = request.hung_up] {
+  return [end, hung_up = std::move(hung_up)] {
     return std::chrono::steady_clock::now() > end || hung_up();
   };
+}
+
+void Service::check_tokens(double tokens, const std::string& field) const {
+  if (tokens <= static_cast<double>(limits.tokens_per_request)) return;
+  throw ApiError(413,
+                 "the request's texts have {:.0f} tokens, expected at most {} in all "
+                 "(--max-tokens-per-request)",
+                 tokens, limits.tokens_per_request)
+      .about(field);
 }
 
 }  // namespace tessera::serve

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -19,13 +20,20 @@
 
 namespace tessera::serve {
 
+class ApiError;
+
 constexpr int64_t kFollowers = 16;  ///< limit of the clients that follow runs
+/// Between two looks at whether an answer is still wanted, of who waits for its turn.
+constexpr auto kLookForClient = std::chrono::milliseconds(20);
 
 struct ServiceLimits {
   int64_t tokens_per_request = int64_t{1} << 20;  ///< read and written, of all its texts
   int64_t answer_bytes = int64_t{1} << 26;        ///< of an answer that is not a stream
   double request_seconds = 600;                   ///< until a request is answered
 };
+
+/// Of an answer of so many bytes, where that is more than the limit.
+ApiError too_large(size_t bytes, const ServiceLimits& limits);
 
 /// Stores at other hosts that answer together under one name. From any thread: questions take
 /// turns.
@@ -35,12 +43,13 @@ class ServedHosts {
   ServedHosts(std::vector<std::string> addresses, const hosts::HostOptions& options);
 
   const std::vector<std::string>& addresses() const { return addresses_; }
-  /// hosts::recall(), as JSON. Throws ApiError 503 where no host answers.
-  nlohmann::ordered_json recall(const std::string& prompt, const store::RecallOptions& options);
+  /// hosts::recall(), as JSON. Throws ApiError 503 where no host answers, and where it is unwanted.
+  nlohmann::ordered_json recall(const std::string& prompt, const store::RecallOptions& options,
+                                const ServedStore::Unwanted& unwanted);
 
  private:
   std::vector<std::string> addresses_;
-  std::mutex asking_;
+  std::timed_mutex asking_;
   hosts::StoresOfHosts stores_;
 };
 
@@ -55,9 +64,11 @@ struct Service {
   std::atomic<bool> stopping = false;  ///< ends the answers that have no end of their own
   std::atomic<int64_t> followers = 0;  ///< clients that follow a run
 
-  /// Whether the answer to this request is not wanted any more: its client has gone, or its time
-  /// is over (ServiceLimits::request_seconds, from this call on).
-  ServedStore::Unwanted unwanted(const Request& request) const;
+  /// Whether an answer is not wanted any more: its client has gone, or its time is over
+  /// (ServiceLimits::request_seconds, from this call on).
+  ServedStore::Unwanted unwanted(std::function<bool()> hung_up) const;
+  /// Throws ApiError 413 where the texts of a request have more tokens than its limits allow.
+  void check_tokens(double tokens, const std::string& field) const;
 };
 
 /// The store that a request's path names. Throws ApiError 404 that lists the names there are, or

@@ -27,25 +27,54 @@ const Demands kDemands = {{"tokens", config::between(0, 65536)},
 
 constexpr auto kBetweenEvents = std::chrono::milliseconds(100);
 
-bool wants_events(const Request& request) {
-  return request.parameter("stream") == "true";
-}
+constexpr auto kBetweenSigns = std::chrono::seconds(1);  // of life, while there is nothing to tell
 
-/// The answer of a long job. `stream`: as events {"done": …, "of": …}, at most ten a second, and
-/// at the end the job's result as one event; else its result alone, with this status. What the job
-/// throws becomes an error, in a stream as an event.
-Response long_answer(bool stream, int status, std::function<Json(const OnProgress&)> job) {
-  if (!stream) return json_response(job([](int64_t, int64_t) {}), status);
-  return Response::of_events([job = std::move(job)](EventStream& events) {
-    auto told = std::chrono::steady_clock::now();
-    const auto tell = [&](int64_t done, int64_t all) {
-      const auto now = std::chrono::steady_clock::now();
-      if (now - told < kBetweenEvents) return;
-      told = now;
-      events.send(json_line({{"done", done}, {"of", all}}));
-    };
+using Unwanted = ServedStore::Unwanted;
+/// A long job: the answer.
+using Work = std::function<Json(const OnProgress&, const Unwanted&)>;
+
+/// What is sent of a long job while it is done; nothing more to a client that has left.
+class JobEvents {
+ public:
+  explicit JobEvents(EventStream& events) : events_(events) {}
+
+  void send(const std::string& data) {
+    connected_ = connected_ && events_.send(data);
+    sent_ = Clock::now();
+  }
+  /// At most ten a second.
+  void tell(int64_t done, int64_t of) {
+    if (Clock::now() - sent_ >= kBetweenEvents) send(json_line({{"done", done}, {"of", of}}));
+  }
+  /// Only who sends something learns whether anybody takes it.
+  bool has_left() {
+    if (connected_ && Clock::now() - sent_ >= kBetweenSigns) {
+      connected_ = events_.send_comment();
+      sent_ = Clock::now();
+    }
+    return !connected_;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  EventStream& events_;
+  Clock::time_point sent_ = Clock::now();
+  bool connected_ = true;
+};
+
+/// The answer of a long job with this status; where the request asks for a stream, as events
+/// {"done": …, "of": …} and at the end the answer as one event. What the job throws becomes an
+/// error, in a stream as an event.
+Response long_answer(const Service& service, const Request& request, int status, Work work) {
+  if (request.parameter("stream") != "true")
+    return json_response(work([](int64_t, int64_t) {}, service.unwanted(request.hung_up)), status);
+  return Response::of_events([&service, work = std::move(work)](EventStream& stream) {
+    JobEvents events(stream);
     try {
-      events.send(json_line(job(tell)));
+      const Json answer = work([&](int64_t done, int64_t of) { events.tell(done, of); },
+                               service.unwanted([&] { return events.has_left(); }));
+      events.send(json_line(answer));
       events.send("[DONE]");
     } catch (...) {
       events.send(as_api_error(std::current_exception()).json());
@@ -74,8 +103,8 @@ Response list_stores(const Service& service) {
 
 /// Does a job on the store as it is now. Throws as ServedStore::read.
 template <typename Job>
-Json answer_of(ServedStore& store, const Job& job, const ServedStore::Unwanted& unwanted,
-               const OnProgress& on_progress) {
+Json answer_of(ServedStore& store, const Job& job, const OnProgress& on_progress,
+               const Unwanted& unwanted) {
   Json json;
   const auto work = [&](const Snapshot& snapshot) {
     const auto look_up = [&](int64_t done, int64_t of) {
@@ -88,33 +117,51 @@ Json answer_of(ServedStore& store, const Job& job, const ServedStore::Unwanted& 
   return json;
 }
 
+template <typename Job>
+Response answer_with(const Service& service, const Request& request,
+                     std::shared_ptr<ServedStore> store, const Job& job) {
+  return long_answer(
+      service, request, 200,
+      [store = std::move(store), job](const OnProgress& on_progress, const Unwanted& unwanted) {
+        return answer_of(*store, job, on_progress, unwanted);
+      });
+}
+
 /// Answers with a job on the store that the path names.
 template <typename Job>
 Response answer_job(const Service& service, const Request& request) {
-  const auto work = [store = store_of(service, request), job = read_job<Job>(request, kDemands),
-                     unwanted = service.unwanted(request)](const OnProgress& on_progress) {
-    return answer_of(*store, job, unwanted, on_progress);
-  };
-  return long_answer(wants_events(request), 200, work);
+  auto store = store_of(service, request);
+  return answer_with(service, request, std::move(store), read_job<Job>(request, kDemands));
+}
+
+/// Each prompt may be answered with as many tokens as are asked for.
+Response answer_prompts(const Service& service, const Request& request) {
+  auto store = store_of(service, request);
+  const auto job = read_job<jobs::Ask>(request, kDemands);
+  service.check_tokens(static_cast<double>(job.prompts.size()) * static_cast<double>(job.tokens),
+                       "tokens");
+  return answer_with(service, request, std::move(store), job);
 }
 
 /// Of a store here, or of stores at several hosts together.
 Response recall_text(const Service& service, const Request& request) {
   const auto together = service.together.find(request.values.at("store"));
   if (together == service.together.end()) return answer_job<jobs::Recall>(service, request);
-  const auto work = [hosts = together->second, job = read_job<jobs::Recall>(request, kDemands)](
-                        const OnProgress&) { return hosts->recall(job.prompt, job.options()); };
-  return long_answer(wants_events(request), 200, work);
+  return long_answer(service, request, 200,
+                     [hosts = together->second, job = read_job<jobs::Recall>(request, kDemands)](
+                         const OnProgress&, const Unwanted& unwanted) {
+                       return hosts->recall(job.prompt, job.options(), unwanted);
+                     });
 }
 
-/// Answers with an edit.
+/// Answers with an edit, which is finished whoever waits for it.
 template <typename Job>
 Response answer_edit(const Service& service, const Request& request, int status) {
-  const auto work = [store = store_of(service, request),
-                     job = read_job<Job>(request)](const OnProgress& on_progress) {
-    return store->edit(job, on_progress).json();
-  };
-  return long_answer(wants_events(request), status, work);
+  return long_answer(service, request, status,
+                     [store = store_of(service, request), job = read_job<Job>(request)](
+                         const OnProgress& on_progress, const Unwanted&) {
+                       return store->edit(job, on_progress).json();
+                     });
 }
 
 /// As POST /v1/completions of the store's model.
@@ -158,7 +205,7 @@ void add_store_routes(Router& router, Service& service) {
     return answer_edit<jobs::Forget>(service, request, 200);
   });
   add("POST", "/{store}/recall", recall_text);
-  add("POST", "/{store}/ask", answer_job<jobs::Ask>);
+  add("POST", "/{store}/ask", answer_prompts);
   add("POST", "/{store}/complete", complete_text);
   add("POST", "/{store}/find", answer_job<jobs::Find>);
   add("POST", "/{store}/search", answer_job<jobs::Search>);

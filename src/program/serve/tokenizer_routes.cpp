@@ -37,6 +37,7 @@ Response tokenize(const Service& service, const Request& request) {
   const auto model = model_of(service, request, fields);
   const std::string text = fields.required_text("prompt");
   const auto tokens = encoded_text(*model, text, SpecialTokens::kRecognised, "prompt");
+  service.check_tokens(static_cast<double>(tokens.size()), "prompt");
   Json json = {{"tokens", tokens}, {"count", tokens.size()}, {"max_model_len", nullptr}};
   if (const auto longest = model->engine->longest_text()) json["max_model_len"] = *longest;
   if (fields.boolean("return_token_strs", false)) {
@@ -51,6 +52,7 @@ Response detokenize(const Service& service, const Request& request) {
   const Fields fields(body);
   const auto model = model_of(service, request, fields);
   const jobs::Decode job{fields.ids("tokens")};
+  service.check_tokens(static_cast<double>(job.tokens.size()), "tokens");
   return json_response({{"prompt", job.run(model->tokenizer).text}});
 }
 

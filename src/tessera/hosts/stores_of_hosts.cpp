@@ -75,6 +75,7 @@ std::vector<StoresOfHosts::Part*> StoresOfHosts::present() const {
 /// Again where one of them fails, which is absent from now on.
 template <typename Call>
 auto StoresOfHosts::each(const Call& call) const {
+  if (interrupts_ && interrupts_()) throw Interrupted("asking the hosts was given up");
   const std::vector<Part*> asked = present();
   if (asked.empty()) throw Again{};
   std::vector<decltype(call(*asked.front()))> results(asked.size());

@@ -8,6 +8,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tessera/store/question.h"
@@ -59,6 +60,9 @@ class StoresOfHosts final : public store::QuestionedStore {
   /// store. Hosts that were absent for ten seconds are tried again first. Returns those that are
   /// absent. Throws what `use` throws, and NoHostAnswers.
   std::vector<Absence> ask(const std::function<void()>& use);
+  /// From now on ask() throws Interrupted where this is true: looked at before the hosts are asked
+  /// for anything.
+  void interrupt_when(std::function<bool()> condition) { interrupts_ = std::move(condition); }
 
   // The same of all stores, as they were opened.
   const store::StoreConfig& config() const override { return *config_; }
@@ -85,6 +89,7 @@ class StoresOfHosts final : public store::QuestionedStore {
   double energy(size_t matrix) const;
 
   std::vector<std::unique_ptr<Part>> parts_;
+  std::function<bool()> interrupts_;
   std::optional<store::StoreConfig> config_;
   std::optional<Tokenizer> tokenizer_;
   std::unique_ptr<Memory> memory_;

@@ -422,6 +422,39 @@ TEST_F(StoresTogether, AreServedUnderOneName) {
   EXPECT_EQ(tiny.post("/v1/stores/all/recall", asked).status, 503);
 }
 
+TEST_F(StoresTogether, AQuestionThatNobodyWaitsForIsGivenUp) {
+  make();
+  std::atomic<int> asked = 0;
+  std::atomic<bool> hesitates = true;
+  const AlteringHost slow(folder_ / "a", [&](const std::string& path, const Response& answer) {
+    if (hesitates && path.ends_with("/values"))
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    ++asked;
+    return as_http(answer);
+  });
+  TinyService tiny;
+  tiny.service.together.emplace(
+      "all", std::make_shared<ServedHosts>(std::vector{slow.address()}, hosts::HostOptions{}));
+  Request request;
+  request.method = "POST";
+  request.set_target("/v1/stores/all/recall");
+  request.headers["Content-Type"] = "application/json";
+  request.body = Json{{"prompt", kPrompts[0]}, {"tokens", 20}}.dump();
+  tiny.service.limits.request_seconds = 0.3;
+  const auto ask = [&] { return tiny.router.answer(request).status; };
+  std::thread first([&] { EXPECT_EQ(ask(), 503) << "it took longer than it may"; });
+  EXPECT_EQ(ask(), 503) << "it waited for its turn";
+  first.join();
+  hesitates = false;
+  tiny.service.limits.request_seconds = 600;
+  request.hung_up = [] { return true; };
+  const int before = asked;
+  EXPECT_EQ(ask(), 503) << "its client has gone";
+  EXPECT_EQ(asked, before);
+  request.hung_up = [] { return false; };
+  EXPECT_EQ(ask(), 200);
+}
+
 TEST_F(StoresTogether, WhatAPartIsAskedIsChecked) {
   make();
   TinyService tiny;
@@ -437,6 +470,9 @@ TEST_F(StoresTogether, WhatAPartIsAskedIsChecked) {
   const std::string now = "?change=" + std::to_string(state["change"].get<int64_t>());
   EXPECT_EQ(status("GET", "/matrix?change=99"), 409);
   EXPECT_EQ(status("GET", "/matrix" + now), 400) << "no rows";
+  EXPECT_EQ(status("GET", "/matrix" + now + "&rows=512"), 200);
+  tiny.service.limits.answer_bytes = 100'000;
+  EXPECT_EQ(status("GET", "/matrix" + now + "&rows=512"), 413) << "before it is copied";
   EXPECT_EQ(status("POST", "/values" + now, "abc"), 400);
   EXPECT_EQ(status("POST", "/values" + now, std::string(516, '\xff')), 400) << "no such matrix";
   EXPECT_EQ(status("POST", "/values" + now, std::string(516, '\0')), 200);

@@ -41,6 +41,17 @@ TEST(Routes, ATokenizerOverTheNetwork) {
   EXPECT_EQ(tiny.ask("GET", "/tokenizer_info?model=none").status, 404);
 }
 
+TEST(Routes, ATokenizerHasTheLimitOfARequest) {
+  TinyService tiny;
+  tiny.service.limits.tokens_per_request = 100;
+  for (const size_t tokens : {100, 101}) {
+    const int expected = tokens == 100 ? 200 : 413;
+    EXPECT_EQ(tiny.post("/tokenize", {{"prompt", std::string(tokens, 'a')}}).status, expected);
+    EXPECT_EQ(tiny.post("/detokenize", {{"tokens", std::vector<int64_t>(tokens, 'a')}}).status,
+              expected);
+  }
+}
+
 TEST(Routes, EachModelHasAnAddressOfItsOwn) {
   TinyService tiny;
   const auto models = [&](const std::string& path) {

@@ -243,6 +243,54 @@ TEST_F(Stores, LongJobsTellHowFarTheyAre) {
   EXPECT_THAT(recorded.events.front(), HasSubstr("document_exists"));
 }
 
+/// A client that leaves, maybe, with the first event, and what is sent to it from then on.
+class LeavingClient : public EventStream {
+ public:
+  explicit LeavingClient(bool leaves) : leaves_(leaves) {}
+  bool send(std::string_view data) override {
+    last = data;
+    return note();
+  }
+  bool send_comment() override { return note(); }
+
+  std::string last;
+  int in_vain = 0;
+
+ private:
+  bool note() {
+    in_vain += has_left_;
+    has_left_ = leaves_;
+    return !has_left_;
+  }
+
+  bool leaves_, has_left_ = false;
+};
+
+/// A stream shows by itself whether anybody reads it: a client that sends nothing more may do so.
+TEST_F(Stores, AStreamGoesOnAsLongAsItIsRead) {
+  const Json questions = {{"prompts", std::vector<std::string>(1000, "The raven sat")}};
+  Request request;
+  request.method = "POST";
+  request.set_target("/v1/stores/books/ask?stream=true");
+  request.headers["Content-Type"] = "application/json";
+  request.body = questions.dump();
+  request.hung_up = [] { return true; };
+  LeavingClient reads(false), leaves(true);
+  tiny_.router.answer(request).events(reads);
+  EXPECT_EQ(reads.last, "[DONE]");
+  tiny_.router.answer(request).events(leaves);
+  EXPECT_EQ(leaves.in_vain, 0);
+}
+
+TEST_F(Stores, PromptsCountWithTheTokensThatMayAnswerThem) {
+  tiny_.service.limits.tokens_per_request = 100;
+  const std::string path = "/v1/stores/books/ask", prompt = "The raven sat";
+  EXPECT_EQ(post(path, {{"prompts", {prompt, prompt}}})["data"].size(), 2u);  // of 50 tokens each
+  const Response refused = tiny_.post(path, {{"prompts", {prompt, prompt, prompt}}});
+  EXPECT_EQ(refused.status, 413);
+  EXPECT_THAT(refused.body, HasSubstr("have 150 tokens, expected at most 100 in all"));
+}
+
 /// Counts how often files of a folder are replaced.
 class Replacements {
  public:
