@@ -20,9 +20,8 @@ constexpr int64_t kMostRows = 65536;
 constexpr int64_t kMostTokens = 65536;  // whose sources are looked for at once
 
 template <typename Number>
-Response binary_response(std::span<const Number> numbers, const ServiceLimits& limits) {
+Response binary_response(std::span<const Number> numbers) {
   const auto bytes = std::as_bytes(numbers);
-  if (std::ssize(bytes) > limits.answer_bytes) throw too_large(bytes.size(), limits);
   return {.content_type = "application/octet-stream",
           .body = {reinterpret_cast<const char*>(bytes.data()), bytes.size()}};
 }
@@ -52,14 +51,15 @@ Response rows_of_matrix(const MemoStore& store, const Request& request,
   const int64_t first = query_number(request, "first", 0, config.dimension - 1);
   const int64_t rows =
       query_number(request, "rows", 1, std::min(kMostRows, config.dimension - first));
-  const auto& shard = store.memory().shards()[static_cast<size_t>(matrix)];
-  return binary_response<std::byte>(shard.matrix().bytes(first, rows), limits);
+  const auto& entries = store.memory().shards()[static_cast<size_t>(matrix)].matrix();
+  const int64_t bytes = rows * config.dimension * entries.bits() / 8;
+  if (bytes > limits.answer_bytes) throw too_large(static_cast<size_t>(bytes), limits);
+  return binary_response<std::byte>(entries.bytes(first, rows));
 }
 
 /// The values [n, d] of n keys. The body: the matrix of each key, 32 bits, then the keys [n, d],
 /// 8 bits.
-Response values_of_keys(const MemoStore& store, const Request& request,
-                        const ServiceLimits& limits) {
+Response values_of_keys(const MemoStore& store, const Request& request) {
   const auto& config = store.config().memory;
   const auto d = static_cast<size_t>(config.dimension);
   const size_t n = request.body.size() / (sizeof(uint32_t) + d);
@@ -77,7 +77,7 @@ Response values_of_keys(const MemoStore& store, const Request& request,
   }
   queries.keys.resize(n * d);
   std::memcpy(queries.keys.data(), &request.body[n * sizeof(uint32_t)], n * d);
-  return binary_response<float>(store.memory().retrieve(queries), limits);
+  return binary_response<float>(store.memory().retrieve(queries));
 }
 
 Response readings_of_text(const MemoStore& store, const Request& request) {
@@ -137,17 +137,14 @@ void add_part_routes(Router& router, Service& service) {
       return answer(store, request);
     };
   };
-  const auto in_binary = [&](auto&& answer) {
-    return of_one_state([&service, answer](const MemoStore& store, const Request& request) {
-      return answer(store, request, service.limits);
-    });
-  };
   add("GET", "", [](const MemoStore& store, const Request&) { return describe_part(store); });
   add("GET", "/tokenizer", [](const MemoStore& store, const Request&) {
     return Response{.body = store.tokenizer().to_json()};
   });
-  add("GET", "/matrix", in_binary(rows_of_matrix));
-  add("POST", "/values", in_binary(values_of_keys));
+  add("GET", "/matrix", of_one_state([&](const MemoStore& store, const Request& request) {
+        return rows_of_matrix(store, request, service.limits);
+      }));
+  add("POST", "/values", of_one_state(values_of_keys));
   add("POST", "/readings", of_one_state(readings_of_text));
   add("POST", "/sources", of_one_state(sources_of_tokens));
 }
