@@ -1,6 +1,7 @@
 #include "program/serve/fields.h"
 
 #include <algorithm>
+#include <cctype>
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
@@ -16,9 +17,16 @@ namespace {
 using config::Json;
 using nlohmann::json;
 
-bool is_json(std::string type) {
-  type = type.substr(0, type.find(';'));
-  while (type.ends_with(' ')) type.pop_back();
+/// What a body is, in small letters and without parameters: "text/plain".
+std::string media_type(const Request& request) {
+  std::string type = request.header("Content-Type");
+  type = type.substr(0, type.find_first_of("; \t"));
+  for (char& letter : type)
+    letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  return type;
+}
+
+bool is_json(const std::string& type) {
   return type == "application/json" ||
          (type.starts_with("application/") && type.ends_with("+json"));
 }
@@ -26,9 +34,9 @@ bool is_json(std::string type) {
 }  // namespace
 
 json json_body(const Request& request) {
-  const std::string type = request.header("Content-Type");
-  if (!is_json(type))
-    throw ApiError(415, "the Content-Type is '{}', expected application/json", type);
+  if (!is_json(media_type(request)))
+    throw ApiError(415, "the Content-Type is '{}', expected application/json",
+                   request.header("Content-Type"));
   json body;
   try {
     body = config::parse_sorted_json(request.body, "the request's body");
@@ -168,7 +176,7 @@ Json named_values(const Request& request, const std::vector<config::Field>& fiel
     named[name] = field == fields.end() ? Json(text) : value_of(text, *field);
     return field != fields.end();
   };
-  if (has_text && request.header("Content-Type").starts_with("text/")) {
+  if (has_text && media_type(request).starts_with("text/")) {
     take_text("text", request.body);
   } else if (!request.body.empty()) {
     named = jobs::request_values(json_body(request), fields);

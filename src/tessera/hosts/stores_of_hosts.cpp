@@ -10,6 +10,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
+#include "tessera/base/utf8.h"
 #include "tessera/hosts/detail/store_host.h"
 #include "tessera/store/store_json.h"
 
@@ -56,10 +57,10 @@ struct StoresOfHosts::Part {
   std::string reason = {};
   Clock::time_point lost = {};
 
-  /// It is absent from now on.
+  /// It is absent from now on. The reason may have words of the host's, for a terminal to show.
   void lose(const HostError& error) {
     state.reset();
-    reason = error.what();
+    reason = utf8::printable(error.what());
     lost = Clock::now();
   }
 };

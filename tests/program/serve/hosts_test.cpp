@@ -345,6 +345,8 @@ TEST_F(StoresTogether, AreWithoutAHostWhoseAnswersAreDamaged) {
       {with("/part", "HTTP/1.1 200 OK\r\nX: " + std::string(200000, 'x')),
        "header|larger than allowed"},  // as one libcurl and another say it
       {with("/part", "HTTP/1.1 500 X\r\nContent-Length: 0\r\n\r\n"), "status 500"},
+      {with("/part", as_http({.status = 500, .body = R"({"error":{"message":"\u001b[2J"}})"})),
+       R"(status 500: \\x1b\[2J)"},
       {with_body("/part", "{"), "its answer"},
       {with_body("/part", std::string(100000, '[')), "its answer"},
       {with_body("/part", "[]"), "in the place of an object"},

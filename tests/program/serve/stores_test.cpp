@@ -226,6 +226,10 @@ TEST_F(Stores, NamesTheFieldThatItRefuses) {
   EXPECT_EQ(stat("b=1&a=1&c=1")["param"], "a");  // one of them is enough
   EXPECT_EQ(tiny_.ask("GET", "/v1/stores/books/stat", "", "text/plain").status, 200);
   EXPECT_EQ(tiny_.ask("POST", "/v1/stores/books/search", "words", "text/plain").status, 415);
+  const std::string search = R"({"words": "raven"})";
+  for (const char* type : {"application/json; charset=utf-8", "Application/JSON"})
+    EXPECT_EQ(tiny_.ask("POST", "/v1/stores/books/search", search, type).status, 200) << type;
+  EXPECT_EQ(tiny_.ask("POST", kDocuments + "?id=text", "A text.", "Text/Plain").status, 201);
   EXPECT_EQ(refused(tiny_.ask("GET", kDocuments + "/one?range=0"))["message"],
             "range is '0', expected lines such as 12, 12-20 or 12-");
 }
