@@ -19,12 +19,14 @@ constexpr auto kSignOfLife = std::chrono::seconds(5);
 constexpr std::streamoff kTailBytes = 1 << 16;  // of a log, with its last line
 constexpr std::streamoff kReadBytes = 1 << 20;  // of a log, at once
 
-/// Runs in the folder, by name. What a request names is looked up here and never becomes a path.
+/// Runs in the folder, by name. What a request names is looked up here and never becomes a path. A
+/// folder that cannot be looked into holds none.
 std::map<std::string, fs::path> runs_in(const std::string& folder) {
   std::map<std::string, fs::path> runs;
   if (folder.empty()) return runs;
+  std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder))
-    if (fs::is_regular_file(entry.path() / MetricsLog::kFile))
+    if (fs::is_regular_file(entry.path() / MetricsLog::kFile, error))
       runs.emplace(entry.path().filename().native(), entry.path());
   return runs;
 }
@@ -37,6 +39,14 @@ fs::path run_of(const Service& service, const Request& request) {
                    request.values.at("run"))
         .with_code("run_not_found");
   return found->second;
+}
+
+/// A file of the run that a request names, which not every run has.
+fs::path file_of_run(const Service& service, const Request& request, const char* name) {
+  const fs::path file = run_of(service, request) / name;
+  if (!fs::exists(file))
+    throw ApiError(404, "the run '{}' has no {} yet", request.values.at("run"), name);
+  return file;
 }
 
 /// The next whole lines of a file from byte `from` on, which is moved behind them; all that there
@@ -122,14 +132,12 @@ Response run_metrics(Service& service, const Request& request) {
 }
 
 Response run_config(const Service& service, const Request& request) {
-  return json_response(config::read_toml(run_of(service, request) / "config.toml"));
+  return json_response(config::read_toml(file_of_run(service, request, "config.toml")));
 }
 
 /// The run's own page, kept away from this server's.
 Response run_report(const Service& service, const Request& request) {
-  const fs::path file = run_of(service, request) / "report.html";
-  if (!fs::exists(file))
-    throw ApiError(404, "the run '{}' has no report yet", request.values.at("run"));
+  const fs::path file = file_of_run(service, request, "report.html");
   return {.content_type = "text/html; charset=utf-8",
           .body = read_file(file, static_cast<uint64_t>(service.limits.answer_bytes)),
           .headers = {{"Content-Security-Policy",

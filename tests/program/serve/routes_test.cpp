@@ -146,7 +146,7 @@ TEST(Routes, RunsAndTheirMetricsAsTheyGrow) {
   std::filesystem::create_directories(folder / "tiny");
   std::filesystem::create_directories(folder / "empty");
   std::ofstream(folder / "tiny/metrics.jsonl") << "{\"step\":1}\n{\"step\":2}\n{\"st";
-  std::ofstream(folder / "tiny/config.toml") << "[train]\nsteps = 3\n";
+  std::filesystem::create_symlink("loop", folder / "loop");  // leads nowhere
   TinyService tiny;
   tiny.service.runs = folder.path().native();
   const Json runs = tiny.json(tiny.ask("GET", "/v1/runs"));
@@ -155,6 +155,8 @@ TEST(Routes, RunsAndTheirMetricsAsTheyGrow) {
   EXPECT_EQ(runs["data"][0]["last"]["step"], 2);
   EXPECT_EQ(runs["data"][0]["has_report"], false);
   EXPECT_EQ(tiny.ask("GET", "/v1/runs/tiny/metrics").body, "{\"step\":1}\n{\"step\":2}\n");
+  EXPECT_EQ(tiny.ask("GET", "/v1/runs/tiny/config").status, 404);
+  std::ofstream(folder / "tiny/config.toml") << "[train]\nsteps = 3\n";
   EXPECT_EQ(tiny.json(tiny.ask("GET", "/v1/runs/tiny/config"))["train"]["steps"], 3);
   EXPECT_EQ(tiny.ask("GET", "/v1/runs/tiny/report").status, 404);
   std::ofstream(folder / "tiny/report.html") << "<p>";
