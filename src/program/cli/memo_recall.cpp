@@ -11,6 +11,7 @@
 #include <string>
 #include <type_traits>
 
+#include "program/cli/asked_hosts.h"
 #include "program/cli/memo_verbs.h"
 #include "program/cli/program.h"
 #include "program/jobs/store_jobs.h"
@@ -118,8 +119,7 @@ template <typename Job>
 struct RecallCommand {
   std::vector<std::string> stores;
   Job job;
-  std::string key_file;
-  hosts::HostOptions hosts;
+  AskedHosts hosts;
   bool fail = false, json = false;
 };
 
@@ -130,9 +130,8 @@ using Answering = std::function<bool(const std::string& prompt)>;
 template <typename Job>
 Answering open_stores(const RecallCommand<Job>& command) {
   if (hosts::is_address(command.stores.front())) {
-    hosts::HostOptions options = command.hosts;
-    if (!command.key_file.empty()) options.key = hosts::read_key(command.key_file);
-    const auto stores = std::make_shared<hosts::StoresOfHosts>(command.stores, options);
+    const auto stores =
+        std::make_shared<hosts::StoresOfHosts>(command.stores, command.hosts.options());
     return [=](const std::string& prompt) {
       return answer(*stores, prompt, command.job.options(), command.json);
     };
@@ -185,11 +184,7 @@ Verb& add_verb(Verb& memo, const std::shared_ptr<RecallCommand<Job>>& command, R
       .required();
   Option prompts = verb.options(command->job).front();
   if constexpr (std::is_same_v<Job, jobs::Ask>) prompts.required(false);  // else of standard input
-  verb.option("--host-seconds", command->hosts.seconds,
-              "Timeout per host request, in seconds; slower hosts are left out of the answer")
-      .between(0.1, 86400);
-  verb.option("--host-key-file", command->key_file,
-              "File whose first line is the key that is sent to the hosts");
+  command->hosts.add_to(verb);
   verb.flag("--json", command->json, "Print everything about each token as one JSON object");
   verb.run([command, run] { run(*command); });
   return verb;

@@ -10,6 +10,7 @@
 #include <set>
 #include <thread>
 
+#include "program/cli/asked_hosts.h"
 #include "program/model_cli/model_verbs.h"
 #include "program/model_cli/packaged_examples.h"
 #include "program/serve/log.h"
@@ -25,8 +26,8 @@ namespace fs = std::filesystem;
 struct Options {
   std::vector<std::string> models, stores;
   Placement placement;
-  std::string key_file, runs, host_key_file;
-  hosts::HostOptions hosts;
+  std::string key_file, runs;
+  AskedHosts hosts;
   std::optional<double> memory;
   serve::EngineOptions engine;
   serve::ServerOptions server;
@@ -103,9 +104,8 @@ void add_hosts(const std::string& name, const std::string& list, const Options& 
     addresses.push_back(list.substr(begin, end - begin));
     begin = end + 1;
   }
-  hosts::HostOptions hosts = options.hosts;
-  if (!options.host_key_file.empty()) hosts.key = hosts::read_key(options.host_key_file);
-  service.together.emplace(name, std::make_shared<serve::ServedHosts>(std::move(addresses), hosts));
+  service.together.emplace(
+      name, std::make_shared<serve::ServedHosts>(std::move(addresses), options.hosts.options()));
 }
 
 /// Where nothing was named, what comes with Tessera is served.
@@ -150,7 +150,7 @@ void load(const Options& options, serve::Service& service) {
 }
 
 void run(Options& options) {
-  if (!options.key_file.empty()) options.server.access.keys = serve::read_keys(options.key_file);
+  if (!options.key_file.empty()) options.server.access.keys = hosts::read_keys(options.key_file);
   options.server.check();
   std::signal(SIGPIPE, SIG_IGN);  // whoever read the log may have gone
   const auto examples = name_examples(options);
@@ -227,11 +227,7 @@ void add_serve(Verb& program) {
               "Store, or NAME=DIR; may be given several times. It is also a model of this name. Or "
               "NAME=ADDRESS,ADDRESS: stores at other hosts that answer together, each an address "
               "such as http://HOST:8080/v1/stores/NAME");
-  verb.option("--host-seconds", options->hosts.seconds,
-              "Timeout per host request, in seconds; slower hosts are left out of the answer")
-      .between(0.1, 86400);
-  verb.option("--host-key-file", options->host_key_file,
-              "File whose first line is the key that is sent to other hosts");
+  options->hosts.add_to(verb);
   verb.option("--runs", options->runs, "Folder of run folders, shown with their metrics");
   verb.option("--host", options->server.http.host, "Address to serve at");
   verb.option("--port", options->server.http.port, "Port to serve at (0: any that is free)")

@@ -6,19 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <boost/beast/core/string.hpp>
-#include <sstream>
 
 #include "program/serve/api_error.h"
-#include "tessera/base/error.h"
-#include "tessera/base/file.h"
 #include "tessera/store/digest.h"
 
 namespace tessera::serve {
 namespace {
 
 namespace beast = boost::beast;
-
-constexpr uint64_t kMostKeyBytes = 1 << 20;
 
 /// "localhost" of "localhost:8080", "::1" of "[::1]:8080".
 std::string without_port(const std::string& host) {
@@ -111,17 +106,6 @@ bool is_origin(const std::string& text) {
 
 bool is_local(const std::string& host) {
   return host == "localhost" || host == "::1" || (is_address(host) && host.starts_with("127."));
-}
-
-std::vector<std::string> read_keys(const std::string& file) {
-  std::vector<std::string> keys;
-  std::istringstream lines(read_file(file, kMostKeyBytes));
-  for (std::string key; std::getline(lines, key);) {
-    key.erase(key.find_last_not_of("\r ") + 1);
-    if (!key.empty()) keys.push_back(key);
-  }
-  if (keys.empty()) throw DataError(file, "contains no key; expected one a line");
-  return keys;
 }
 
 }  // namespace tessera::serve

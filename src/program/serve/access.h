@@ -52,8 +52,5 @@ class Access {
 bool is_origin(const std::string& text);
 /// Whether only programs of this machine reach a server there.
 bool is_local(const std::string& host);
-/// The keys in a file, one a line; empty lines do not count. Throws SystemError; DataError where
-/// there is none.
-std::vector<std::string> read_keys(const std::string& file);
 
 }  // namespace tessera::serve

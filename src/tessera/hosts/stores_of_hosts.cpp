@@ -6,6 +6,7 @@
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <sstream>
 #include <thread>
 
 #include "tessera/base/error.h"
@@ -140,11 +141,20 @@ bool is_address(const std::string& text) {
   return text.find("://") != std::string::npos;
 }
 
+std::vector<std::string> read_keys(const std::filesystem::path& file) {
+  std::vector<std::string> keys;
+  std::istringstream lines(read_file(file, kMostKeyBytes));
+  for (std::string key; std::getline(lines, key);) {
+    key.erase(key.find_last_not_of("\r ") + 1);
+    if (!key.empty()) keys.push_back(key);
+  }
+  if (keys.empty()) throw DataError(file.native(), "contains no key; expected one a line");
+  return keys;
+}
+
 std::string read_key(const std::filesystem::path& file) {
-  const std::string text = read_file(file, kMostKeyBytes);
-  const std::string key = text.substr(0, text.find_first_of("\r\n"));
-  if (key.empty() ||
-      std::ranges::any_of(key, [](unsigned char c) { return c <= ' ' || c >= 0x7f; }))
+  const std::string key = read_keys(file).front();
+  if (std::ranges::any_of(key, [](unsigned char c) { return c <= ' ' || c >= 0x7f; }))
     throw UsageError("{}: its first line is not a key", file.native());
   return key;
 }

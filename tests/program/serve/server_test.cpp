@@ -181,9 +181,12 @@ TEST(Server, KeysComeFromLines) {
   const test::TemporaryFolder folder;
   const auto file = (folder / "keys").native();
   std::ofstream(file) << "first\r\n\nsecond \n";
-  EXPECT_EQ(read_keys(file), (std::vector<std::string>{"first", "second"}));
+  EXPECT_EQ(hosts::read_keys(file), (std::vector<std::string>{"first", "second"}));
+  EXPECT_EQ(hosts::read_key(file), "first");
   std::ofstream(file, std::ios::trunc) << "\n";
-  EXPECT_THROW(read_keys(file), DataError);
+  EXPECT_THROW(hosts::read_keys(file), DataError);
+  std::ofstream(file, std::ios::trunc) << "two words\n";
+  EXPECT_THROW(hosts::read_key(file), UsageError);
 }
 
 TEST(Server, CountsWhatItDoes) {
