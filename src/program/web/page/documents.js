@@ -33,6 +33,7 @@ function progressBar(label) {
   }};
 }
 
+// What is begun with a store ends with it, whichever one is chosen meanwhile: `path` is that store's.
 export class Documents {
   // onChange(what): the store has changed, said in words.
   constructor(section, onChange) {
@@ -51,7 +52,9 @@ export class Documents {
   }
 
   async refresh() {
-    const [stat, documents] = await Promise.all([get(`${this.path}/stat`), get(`${this.path}/documents`)]);
+    const {path} = this;
+    const [stat, documents] = await Promise.all([get(`${path}/stat`), get(`${path}/documents`)]);
+    if (path !== this.path) return;
     this.gauges.replaceChildren(
       gauge({label: "Load", share: stat.load, text: percent(stat.load), good: false}),
       gauge({label: "Expected recall", share: stat.expected_recall, text: percent(stat.expected_recall), good: true}),
@@ -77,10 +80,11 @@ export class Documents {
   }
 
   forgetButton(id) {
+    const {path} = this;
     const button = make("button", {type: "button", "aria-label": `Forget ${id}`}, "Forget");
     const cell = make("span", {class: "forget"}, button);
     button.addEventListener("click", () => {
-      const sure = make("button", {type: "button", class: "danger", click: () => this.forget(id, cell)}, "Forget for good");
+      const sure = make("button", {type: "button", class: "danger", click: () => this.forget(path, id, cell)}, "Forget for good");
       const keep = make("button", {type: "button", click: () => {
         cell.replaceChildren(button);
         button.focus();
@@ -91,11 +95,11 @@ export class Documents {
     return cell;
   }
 
-  async forget(id, cell) {
+  async forget(path, id, cell) {
     const {bar, onProgress} = progressBar(`Forgetting ${id}`);
     cell.replaceChildren(bar);
     try {
-      await longAnswer("DELETE", `${this.path}/documents/${encodeURIComponent(id)}`, {onProgress});
+      await longAnswer("DELETE", `${path}/documents/${encodeURIComponent(id)}`, {onProgress});
       await this.changed(`${id} is forgotten`);
     } catch (error) {
       cell.replaceChildren(make("span", {class: "problem", role: "alert"}, error.message));
@@ -127,26 +131,27 @@ export class Documents {
   }
 
   async memoriseAll(files) {
-    for (const file of files) await this.memorise(file, false);
+    const {path} = this;
+    for (const file of files) await this.memorise(path, file, false);
   }
 
   // Under the file's name, with a bar. Where a document of this name exists, it asks.
-  async memorise(file, replace) {
+  async memorise(path, file, replace) {
     const {bar, onProgress} = progressBar(`Memorising ${file.name}`);
     const job = make("div", {class: "job"}, make("span", {}, file.name), bar);
     this.jobs.append(job);
     const query = new URLSearchParams({id: file.name, ...(replace ? {replace: "true"} : {})});
     try {
-      const document = await longAnswer("POST", `${this.path}/documents?${query}`, {body: file, onProgress});
+      const document = await longAnswer("POST", `${path}/documents?${query}`, {body: file, onProgress});
       job.remove();
       const outcome = {new: "is memorised", replaced: "is replaced", unchanged: "was memorised already, with this text"};
       await this.changed(`${file.name} ${outcome[document.outcome]}`);
     } catch (error) {
-      this.refused(job, file, error);
+      this.refused(path, job, file, error);
     }
   }
 
-  refused(job, file, error) {
+  refused(path, job, file, error) {
     const away = make("button", {type: "button", click: () => job.remove()}, error.code === "document_exists" ? "Keep the old one" : "Close");
     if (error.code !== "document_exists") {
       job.replaceChildren(make("span", {class: "problem", role: "alert"}, `${file.name}: ${error.message}`), away);
@@ -154,7 +159,7 @@ export class Documents {
     }
     const replace = make("button", {type: "button", class: "main", click: () => {
       job.remove();
-      this.memorise(file, true);
+      this.memorise(path, file, true);
     }}, "Replace it");
     job.replaceChildren(make("span", {role: "alert"}, `${file.name} is stored already.`), replace, away);
   }

@@ -29,7 +29,7 @@ function keepOldState(event) {
 
 async function show() {
   const {place, values} = readState();
-  const name = place in kPlaces ? place : "write";
+  const name = Object.hasOwn(kPlaces, place) ? place : "write";
   if (shown && shown !== name) started[shown]?.close();
   shown = name;
   document.title = `${kTitles[name]} \u2013 Tessera`;

@@ -1,6 +1,6 @@
 // The place where a store memorises, recites and forgets.
 
-import {get, longAnswer} from "./api.js";
+import {get, isAborted, longAnswer} from "./api.js";
 import {make, NotServed, showProblem} from "./dom.js";
 import {Documents} from "./documents.js";
 import {DocumentColours, recitalView} from "./recital.js";
@@ -91,6 +91,7 @@ class Remember {
   }
 
   forgetAnswer() {
+    this.asking?.abort();
     this.recital = null;
     this.output.replaceChildren();
   }
@@ -100,14 +101,18 @@ class Remember {
     try {
       await action();
     } catch (error) {
-      showProblem(this.section, error);
+      if (!isAborted(error)) showProblem(this.section, error);
     }
   }
 
+  // Ends the question before, whose answer could come later than this one.
   async recitalNow() {
+    this.asking?.abort();
+    this.asking = new AbortController();
+    const {signal} = this.asking;
     const {prompt, tokens} = this.form.elements;
     return longAnswer("POST", `/v1/stores/${encodeURIComponent(this.select.value)}/recall`,
-      {body: {prompt: prompt.value, tokens: Number(tokens.value)}});
+      {signal, body: {prompt: prompt.value, tokens: Number(tokens.value)}});
   }
 
   ask() {
@@ -116,7 +121,7 @@ class Remember {
       try {
         this.recital = await this.recitalNow();
       } catch (error) {
-        this.forgetAnswer();
+        if (!isAborted(error)) this.forgetAnswer();
         throw error;
       }
       this.output.replaceChildren(recitalView(this.recital, this.colours));

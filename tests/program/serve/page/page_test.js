@@ -254,6 +254,39 @@ describe("Remember", () => {
     assert.ok(!after.includes("dreary"));
   }));
 
+  test("what comes late of another store is neither shown nor changed", async () => {
+    place.store("letters", {"same.txt": "Dear friend, the ship has come.\n"});
+    place.store("notes", {"same.txt": "The lamp went out at nine.\n"});
+    const two = await place.serve("--store", place.path("letters"), "--store", place.path("notes"));
+    await onPage("#remember?store=letters", async (page) => {
+      let release;
+      const held = new Promise((resolve) => { release = resolve; });
+      const hold = (path) => page.route(path, async (route) => {
+        await held;
+        await route.continue().catch(() => {});  // it was given up
+      });
+      await page.waitForSelector("#remember .documents td");
+      await hold("**/letters/recall*");
+      await page.getByLabel("How the text begins").fill("Dear friend");
+      await page.getByRole("button", {name: "Ask"}).click();
+      const store = page.locator("#remember select[name=store]");
+      const shown = page.waitForResponse("**/notes/documents");
+      await store.selectOption("notes");
+      await shown;
+      await page.getByText("27 bytes").waitFor();
+      await hold("**/letters/stat");
+      await store.selectOption("letters");
+      await page.getByRole("button", {name: "Forget same.txt"}).click();  // of the notes, which are still shown
+      const forgotten = page.waitForResponse("**/notes/documents/same.txt*");
+      await page.getByRole("button", {name: "Forget for good"}).click();
+      await forgotten;
+      release();
+      await page.getByText("32 bytes").waitFor();
+      assert.equal(await page.locator("#remember .recited").count(), 0);
+    }, {server: two});
+    await two.stop();
+  });
+
   test("a store that is not there", () => onPage("#remember?store=none", async (page) => {
     await page.getByText("This server has no store none.").waitFor();
   }));
@@ -352,6 +385,10 @@ describe("Everywhere", () => {
     }, {server: closed, refusals: [401]});
     await closed.stop();
   });
+
+  test("an address that names no place shows the first one", () => onPage("#constructor", async (page) => {
+    await page.getByRole("heading", {name: "Write"}).waitFor();
+  }));
 
   test("says that the server has gone", async () => {
     const short = await place.serve("--model", `mosaic=${place.path("runs/mosaic/model")}`);
