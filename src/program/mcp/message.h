@@ -32,7 +32,7 @@ class ProtocolError : public std::runtime_error {
   nlohmann::json id = nullptr;  ///< of the request, where parse_message() could read it
 };
 
-/// A request or a notification of JSON-RPC 2.0; an answer, which nobody waits for, has no method.
+/// A request or a notification of JSON-RPC 2.0; of an answer, which nobody waits for, nothing.
 struct Message {
   nlohmann::json id = nullptr;  ///< a text or a whole number; null of a notification
   std::string method = {};

@@ -166,11 +166,12 @@ void Server::take_in(const LineReader::Line& line) {
                           fmt::format("the message has more than {} bytes", LineReader::kLongest));
     if (line.text.find_first_not_of(" \t\r") == std::string::npos) return;
     Message message = parse_message(line.text);
-    if (message.method == "notifications/cancelled")
-      cancel(message.params.value("requestId", nlohmann::json()));
-    else if (message.id.is_null() || message.method.empty())
-      return;  // other notifications, and answers to nothing
-    else if (message.method == "ping")
+    if (message.id.is_null()) {  // a notification, or an answer to nothing
+      if (message.method == "notifications/cancelled")
+        cancel(message.params.value("requestId", nlohmann::json()));
+      return;
+    }
+    if (message.method == "ping")
       answer(message);
     else
       waiting_.push_back(std::move(message));

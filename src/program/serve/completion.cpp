@@ -269,7 +269,7 @@ Completion::Json Completion::answer(const std::function<bool()>& hung_up) {
     wait([](size_t) {});
     if (Clock::now() - looked < kClientLook) continue;
     looked = Clock::now();
-    if (hung_up()) throw ApiError(400, "the client has hung up");
+    if (hung_up()) throw given_up();
   }
   Json json = head(request_.chat ? "chat.completion" : "text_completion");
   json["choices"] = Json::array();

@@ -235,12 +235,11 @@ std::vector<StoresOfHosts::Absence> StoresOfHosts::ask(const std::function<void(
       use();
       break;
     } catch (const Again&) {
-      const auto has_changed = [](const Part& part) { return part.state && part.changed; };
-      const bool any =
-          std::ranges::any_of(present(), [&](Part* part) { return has_changed(*part); });
-      if (any && ++changes == kMostChanges)
-        throw std::runtime_error("the stores change faster than they can be asked");
-      open(has_changed);
+      std::vector<Part*> changed = present();
+      std::erase_if(changed, [](Part* part) { return !part->changed; });
+      if (!changed.empty() && ++changes >= kMostChanges)
+        for (Part* part : changed) part->lose(HostError("changes faster than it can be asked"));
+      open([](const Part& part) { return part.state && part.changed; });
     }
   }
   std::vector<Absence> absent;

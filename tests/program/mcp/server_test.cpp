@@ -103,6 +103,7 @@ TEST(McpServer, ErrorsOfTheProtocolHaveTheirCodes) {
   EXPECT_EQ(code_of({R"({"jsonrpc":"2.0","id":1})"}), -32600);
   EXPECT_EQ(code_of({R"({"jsonrpc":"2.0","id":1,"method":"tools/list","params":[]})"}), -32600);
   EXPECT_EQ(code_of({request(1, "resources/list")}), -32601);
+  EXPECT_EQ(code_of({request(1, "notifications/cancelled", {{"requestId", 2}})}), -32601);
   EXPECT_EQ(code_of({request(1, "ping")}), -32601);  // is no method of this revision any more
   EXPECT_EQ(
       code_of({initialize("2025-11-25"), R"({"jsonrpc":"2.0","id":1,"method":"server/discover"})"}),
@@ -135,11 +136,14 @@ TEST(McpServer, AnErrorNamesItsRequestWhereItCouldBeRead) {
 }
 
 TEST(McpServer, GoesOnAfterHostileLines) {
-  const auto sent = talk({"\x01\x02", "", " \r", std::string((1 << 24) + 1, 'x'), "{}", "null",
-                          R"({"jsonrpc":"2.0","id":1,"result":{}})",  // an answer to nothing
-                          R"({"jsonrpc":"2.0","method":"notifications/unheard"})", cancelled(77),
-                          R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{}})",
-                          request(5, "tools/list") + "\r"});
+  const auto sent =
+      talk({"\x01\x02", "", " \r", std::string((1 << 24) + 1, 'x'), "{}", "null",
+            // Answers to nothing, of which two are wrong.
+            R"({"jsonrpc":"2.0","id":1,"result":{}})",
+            R"({"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"?"}})",
+            R"({"id":2,"result":{}})", R"({"jsonrpc":"2.0","method":"notifications/unheard"})",
+            cancelled(77), R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{}})",
+            request(5, "tools/list") + "\r"});
   ASSERT_EQ(sent.size(), 5u);
   EXPECT_THAT(sent[1]["error"]["message"].get<std::string>(), HasSubstr("16777216 bytes"));
   EXPECT_EQ(sent[4]["id"], 5);

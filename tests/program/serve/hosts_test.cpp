@@ -357,6 +357,7 @@ TEST_F(StoresTogether, AreWithoutAHostWhoseAnswersAreDamaged) {
       {part("\"dimension\":512", "\"dimension\":513"), "not that of a store"},
       {with_body("/matrix", "abc"), "its matrix has 3 bytes"},
       {with_body("/values", "abc"), "its answer has 3 bytes"},
+      {with("/values", as_http({.status = 409})), "changes faster than it can be asked"},
       {[&](const std::string& path, const Response& answer) {
          Response altered = answer;
          if (path.ends_with("/values")) altered.body.replace(0, 4, infinite);
