@@ -76,8 +76,8 @@ std::optional<Response> Access::refusal(const Request& request) const {
                     request.header("Origin"))
         .with_code("unknown_origin")
         .response();
-  const bool asks_first = request.method == "OPTIONS";  // a browser, which sends no key then
-  if (digests_.empty() || is_open(request) || asks_first || has_key(request)) return std::nullopt;
+  if (digests_.empty() || is_open(request) || is_preflight(request) || has_key(request))
+    return std::nullopt;
   return ApiError(401, "expected a key of this server as 'Authorization: Bearer KEY'")
       .with_code("invalid_api_key")
       .response();
@@ -94,6 +94,10 @@ void Access::add_headers(const Request& request, Response& response) const {
   if (request.method != "OPTIONS") return;
   response.headers.emplace_back("Access-Control-Allow-Methods", "GET, POST, DELETE");
   response.headers.emplace_back("Access-Control-Allow-Headers", "Authorization, Content-Type");
+}
+
+bool is_preflight(const Request& request) {
+  return request.method == "OPTIONS" && !request.header("Origin").empty();
 }
 
 bool is_origin(const std::string& text) {

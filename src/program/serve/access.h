@@ -48,6 +48,8 @@ class Access {
   std::set<std::string> open_ = {"/health"};
 };
 
+/// Whether a browser asks what a page of another origin may send (CORS). It brings no key.
+bool is_preflight(const Request& request);
 /// Whether this is a scheme, http or https, and a host, with a port or none, and no more.
 bool is_origin(const std::string& text);
 /// Whether only programs of this machine reach a server there.

@@ -143,7 +143,7 @@ void Server::count(const Answered& answered) {
 }
 
 Response Server::answer_now(const Request& request, Answered& answered) const {
-  if (request.method == "OPTIONS" && !request.header("Origin").empty()) return {.status = 204};
+  if (is_preflight(request)) return {.status = 204};
   // What needs no key takes no place from those who have one.
   if (access_.is_open(request) || is_always_answered(request.path)) return router_.answer(request);
   if (auto refused = answered.take_place()) return *std::move(refused);

@@ -124,6 +124,7 @@ TEST(Server, StrangersAreRefused) {
   EXPECT_EQ(status(host), 401);
   EXPECT_EQ(status(host + "Authorization: Bearer secre\r\n"), 401);
   EXPECT_EQ(status(host + "Authorization: Bearer other\r\n"), 200);
+  EXPECT_EQ(running.ask("OPTIONS /v1/models HTTP/1.1\r\n" + host + "\r\n").status, 401);
   EXPECT_EQ(status(host, "/health"), 200);
   EXPECT_EQ(status("Host: LOCALHOST\r\nauthorization: bearer other\r\n"), 200);
   const std::string key = "Authorization: Bearer secret\r\n";
