@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <functional>
+#include <new>
 #include <nlohmann/json.hpp>
 
 #include "program/jobs/store_jobs.h"
@@ -46,12 +47,15 @@ class JobEvents {
   void tell(int64_t done, int64_t of) {
     if (Clock::now() - sent_ >= kBetweenEvents) send(json_line({{"done", done}, {"of", of}}));
   }
-  /// Only who sends something learns whether anybody takes it.
-  bool has_left() {
-    if (connected_ && Clock::now() - sent_ >= kBetweenSigns) {
+  /// Only who sends something learns whether anybody takes it. SQLite asks this, too, in C.
+  bool has_left() noexcept {
+    if (!connected_ || Clock::now() - sent_ < kBetweenSigns) return !connected_;
+    try {
       connected_ = events_.send_comment();
-      sent_ = Clock::now();
+    } catch (const std::bad_alloc&) {
+      connected_ = false;
     }
+    sent_ = Clock::now();
     return !connected_;
   }
 
