@@ -27,11 +27,10 @@ const Demands kDemands = {{"tokens", config::between(0, 65536)},
                           {"measure", config::between(0, 100000)}};
 
 constexpr auto kBetweenEvents = std::chrono::milliseconds(100);
-
 constexpr auto kBetweenSigns = std::chrono::seconds(1);  // of life, while there is nothing to tell
 
 using Unwanted = ServedStore::Unwanted;
-/// A long job: the answer.
+/// Does a long job and returns its answer.
 using Work = std::function<Json(const OnProgress&, const Unwanted&)>;
 
 /// What is sent of a long job while it is done; nothing more to a client that has left.
