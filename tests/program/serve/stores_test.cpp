@@ -272,7 +272,7 @@ class LeavingClient : public EventStream {
 
 /// A stream shows by itself whether anybody reads it: a client that sends nothing more may do so.
 TEST_F(Stores, AStreamGoesOnAsLongAsItIsRead) {
-  const Json questions = {{"prompts", std::vector<std::string>(1000, "The raven sat")}};
+  const Json questions = {{"prompts", std::vector<std::string>(300, "The raven sat")}};
   Request request;
   request.method = "POST";
   request.set_target("/v1/stores/books/ask?stream=true");
