@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <exception>
+#include <string_view>
 #include <utility>
 
 #include "program/serve/api_error.h"
@@ -294,6 +295,8 @@ jobs::Memorize::Answer ServedStore::edit(const jobs::Memorize& job,
     try {
       answer = job.run(writer, on_progress);
     } catch (const DataError& error) {
+      const bool is_damage = std::string_view(error.what()).starts_with(folder_.path().native());
+      if (is_damage) throw;  // of a file of the store; else the text's
       throw ApiError(422, "{}", error.what()).about("text");
     }
   });

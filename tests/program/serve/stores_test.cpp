@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <future>
 #include <set>
 #include <stdexcept>
@@ -478,6 +479,16 @@ TEST_F(Stores, AStoreThatCannotBeReadEndsItsTextsAndNotTheServer) {
   std::filesystem::rename(folder_ / "away", folder_ / "books");
   EXPECT_EQ(tiny_.post("/v1/completions", {{"model", "books"}, {"prompt", "The raven"}}).status,
             200);
+}
+
+TEST_F(Stores, DamageIsNotTheFaultOfTheText) {
+  const auto matrix = folder_ / "books" / "memory.safetensors";
+  const std::string whole = store::content_of(matrix);
+  std::filesystem::remove(matrix);
+  std::ofstream(matrix) << whole.substr(0, whole.size() - 100);
+  const Response failed = tiny_.post(kDocuments, {{"id", "two"}, {"text", "My lamp went out."}});
+  EXPECT_EQ(failed.status, 500) << failed.body;
+  EXPECT_THAT(failed.body, ::testing::Not(HasSubstr(folder_.path().native())));
 }
 
 TEST_F(Stores, SeesWhatOtherProcessesChange) {
