@@ -259,11 +259,16 @@ Json Server::call(const Message& request) {
   const nlohmann::json& arguments = object_in(request.params, "arguments");
   const nlohmann::json& meta = object_in(request.params, "_meta");
   ProgressNotes notes(meta.value("progressToken", nlohmann::json()), tool->doing, send_);
-  try {
-    const Json answer = tool->call(arguments, [&](int64_t done, int64_t of) {
-      look_up();
+  const auto on_progress = [&](int64_t done, int64_t of) {
+    look_up();
+    try {
       notes(done, of);
-    });
+    } catch (const SystemError&) {  // an edit is finished, although its client has gone
+      if (tool->effect != Effect::kEdits) throw;
+    }
+  };
+  try {
+    const Json answer = tool->call(arguments, on_progress);
     return {{"content", text_content(jobs::json_line(answer))}, {"structuredContent", answer}};
   } catch (const Interrupted&) {
     throw;

@@ -1,5 +1,6 @@
 #include "program/mcp/server.h"
 
+#include <cerrno>
 #include <csignal>
 
 #include "tessera/base/error.h"
@@ -179,6 +180,28 @@ TEST(McpServer, ProgressOnlyGrowsAndNamesItsToken) {
     before = note["progress"];
   }
   EXPECT_EQ(talk({call(1, "echo")}).size(), 1u);
+}
+
+TEST(McpServer, AnEditIsFinishedAlthoughNobodyHearsOfItsProgress) {
+  Json params = {{"name", "echo"}, {"arguments", Json::object()}};
+  params["_meta"]["progressToken"] = "p";
+  for (const Effect effect : {Effect::kEdits, Effect::kNone}) {
+    bool finished = false;
+    Tool tool = echo();
+    tool.effect = effect;
+    tool.call = [&](const nlohmann::json&, const jobs::OnProgress& on_progress) {
+      on_progress(1, 2);
+      finished = true;
+      return Json::object();
+    };
+    const TextStream stream(request(1, "tools/call", params) + "\n");
+    LineReader lines(stream.descriptor());
+    Server({tool}, lines, [](const std::string& line) {
+      if (line.find("notifications/progress") != std::string::npos)
+        throw SystemError("standard output", "write", EPIPE);
+    }).run();
+    EXPECT_EQ(finished, effect == Effect::kEdits);
+  }
 }
 
 TEST(McpServer, ACancelledCallEndsAndIsNotAnswered) {
