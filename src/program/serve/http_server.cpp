@@ -1,6 +1,5 @@
 #include "program/serve/http_server.h"
 
-#include <poll.h>
 #include <sys/resource.h>
 
 #include <boost/asio/awaitable.hpp>
@@ -25,6 +24,7 @@
 
 #include "program/serve/api_error.h"
 #include "program/serve/connections.h"
+#include "program/serve/departure.h"
 #include "program/serve/http_messages.h"
 #include "program/serve/outbox.h"
 #include "tessera/base/error.h"
@@ -42,6 +42,7 @@ using Clock = std::chrono::steady_clock;
 using Parser = RequestParser;
 
 constexpr size_t kBufferBytes = 1 << 16;          // of a connection that are read and not yet used
+constexpr size_t kHeadPieceBytes = 1 << 12;       // of a head, that are read at once
 constexpr size_t kArrivingBodies = 16;            // of the largest size, that may be held at once
 constexpr size_t kPieceBytes = 1 << 16;           // of an answer, for which write_seconds are given
 constexpr int64_t kOtherFiles = 128;              // of this process: stores, models, the log
@@ -85,27 +86,6 @@ std::unique_ptr<ssl::context> tls_of(const HttpOptions& options) {
                     options.tls_certificate, error.message());
   return tls;
 }
-
-/// Whether anybody waits for the answer that is being worked on. A client that has closed its
-/// sending side may have gone, or may wait for the answer, which cannot be told apart before
-/// something is sent: for some time it is believed to wait.
-class Departure {
- public:
-  Departure(int socket, Clock::duration patience) : socket_(socket), patience_(patience) {}
-
-  bool operator()() {
-    pollfd poll = {socket_, POLLRDHUP, 0};
-    if (::poll(&poll, 1, 0) <= 0) return false;
-    if (poll.revents & (POLLERR | POLLHUP | POLLNVAL)) return true;
-    if (!closed_) closed_ = Clock::now();
-    return Clock::now() - *closed_ > patience_;
-  }
-
- private:
-  int socket_;
-  Clock::duration patience_;
-  std::optional<Clock::time_point> closed_;
-};
 
 std::function<void()> closing(beast::tcp_stream& stream) {
   return [&stream] { stream.close(); };
@@ -165,6 +145,9 @@ class HttpServer::Implementation {
   template <typename Stream>
   asio::awaitable<bool> answer_next(Stream& stream, Connections::Place& place,
                                     const std::string& client, beast::flat_buffer& buffer);
+  template <typename Stream>
+  asio::awaitable<error_code> read_head(Stream& stream, Connections::Place& place,
+                                        beast::flat_buffer& buffer, Parser& parser);
   template <typename Stream>
   asio::awaitable<error_code> read_body(Stream& stream, Connections::Place& place,
                                         beast::flat_buffer& buffer, Parser& parser);
@@ -275,7 +258,7 @@ asio::awaitable<bool> HttpServer::Implementation::answer_next(Stream& stream,
   Parser parser;
   set_limits(parser, options_.body_bytes);
   error_code error;
-  co_await http::async_read_header(stream, buffer, parser, into(error));
+  error = co_await read_head(stream, place, buffer, parser);
   const auto& head = parser.get();
   Request request;
   std::optional<Response> refused;
@@ -301,6 +284,24 @@ asio::awaitable<bool> HttpServer::Implementation::answer_next(Stream& stream,
   const bool keeps = head.keep_alive() && !stopping_;
   const bool written = co_await write(stream, head, std::move(response), keeps);
   co_return (written && keeps);
+}
+
+/// The first line and the headers, of which something has come. The parser keeps what it has read.
+template <typename Stream>
+asio::awaitable<error_code> HttpServer::Implementation::read_head(Stream& stream,
+                                                                  Connections::Place& place,
+                                                                  beast::flat_buffer& buffer,
+                                                                  Parser& parser) {
+  error_code error;
+  for (size_t held = buffer.size();;) {
+    buffer.consume(parser.put(buffer.data(), error));
+    if (error != http::error::need_more) co_return error;
+    const auto room = buffer.prepare(kHeadPieceBytes);
+    const size_t count = co_await stream.async_read_some(room, into(error));
+    if (error) co_return error;
+    buffer.commit(count);
+    place.holds(held += count);
+  }
 }
 
 template <typename Stream>

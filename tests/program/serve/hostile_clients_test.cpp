@@ -168,6 +168,23 @@ TEST(HostileClients, RequestsThatDripInHaveOneTimeLimit) {
   EXPECT_THAT(listening.requests(), SizeIs(0));
 }
 
+TEST(HostileClients, HeadsThatNeverEndHoldLittleTogether) {
+  HttpOptions options;
+  options.body_bytes = 1000;
+  options.read_seconds = 600;  // so that nothing here ends by itself
+  Listening listening({}, options);
+  std::string head = "GET /a HTTP/1.1\r\nHost: a\r\n";
+  while (head.size() < 30000) head += "X-Header: 0123456789\r\n";
+  std::vector<std::unique_ptr<RawClient>> clients;
+  for (int i = 0; i < 60; ++i)
+    clients.push_back(std::make_unique<RawClient>(listening.port(), head));
+  EXPECT_EQ(listening.ask(asking("GET", "/b")).status, 200);  // accepted after all others
+  EXPECT_TRUE(soon([&] { return listening.server.connections() < 20; }))
+      << "16 heads and bodies of the largest size may arrive at once";
+  clients.back()->send("\r\n");  // the latest ones are still there
+  EXPECT_EQ(clients.back()->answer().status, 200);
+}
+
 TEST(HostileClients, OneThatHardlyReadsIsDropped) {
   HttpOptions options;
   options.write_seconds = 0.3;  // for 64 KB
