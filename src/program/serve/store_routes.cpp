@@ -1,6 +1,7 @@
 #include <fmt/ranges.h>
 
 #include <chrono>
+#include <exception>
 #include <functional>
 #include <new>
 #include <nlohmann/json.hpp>
@@ -85,15 +86,19 @@ Response long_answer(const Service& service, const Request& request, int status,
   });
 }
 
+/// A store that cannot be read is listed by its name alone.
 Response list_stores(const Service& service) {
   Json list = Json::array();
   for (const auto& model : service.models.all()) {
     if (!model->store) continue;
-    Json entry;
-    service.models.store(model->name)->read([&](const Snapshot& snapshot) {
-      entry = {{"id", model->name}, {"object", "store"}};
-      entry.update(store::json_of(snapshot.store.ledger().totals()));
-    });
+    Json entry = {{"id", model->name}, {"object", "store"}};
+    try {
+      service.models.store(model->name)->read([&](const Snapshot& snapshot) {
+        entry.update(store::json_of(snapshot.store.ledger().totals()));
+      });
+    } catch (...) {
+      as_api_error(std::current_exception());  // for the log
+    }
     list.push_back(std::move(entry));
   }
   Json together = Json::array();

@@ -472,6 +472,10 @@ TEST_F(Stores, AStoreThatCannotBeReadEndsItsTextsAndNotTheServer) {
   store::MemoStore::create(folder_ / "notes", store::small_memory(), store::byte_tokenizer());
   tiny_.service.models.add_store("notes", (folder_ / "notes").native(), {});
   EXPECT_EQ(get("/v1/stores/notes/documents")["data"].size(), 0u);
+  const Json stores = get("/v1/stores")["data"];
+  ASSERT_EQ(stores.size(), 2u);
+  EXPECT_FALSE(stores[0].contains("documents")) << "which cannot be read";
+  EXPECT_EQ(stores[1]["documents"], 0);
   EXPECT_EQ(get("/v1/models/notes")["kind"], "store");
   EXPECT_EQ(get("/v1/models")["data"].size(), 4u);
   EXPECT_EQ(tiny_.ask("GET", "/metrics").status, 200);
