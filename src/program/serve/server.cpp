@@ -54,8 +54,8 @@ class Server::Answered {
           .with_code("overloaded")
           .retry_after(1)
           .response();
+    ++server_.answering_[request.asker];  // may find no memory
     ++server_.all_answering_;
-    ++server_.answering_[request.asker];
     has_place_ = true;
     return std::nullopt;
   }
