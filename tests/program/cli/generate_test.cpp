@@ -318,7 +318,7 @@ TEST_F(Generating, RefusesWithTheReason) {
        {with("--samples", "0"), "--samples is '0'"},
        {with("--length-penalty", "1"), "--beam"},
        {with("--eviction", "newest"), "expected one of: oldest, least-used"},
-       {with("--eviction", "oldest"), "give --memory-bound too"},
+       {with("--eviction", "oldest"), "--eviction needs --memory-bound"},
        {with("--alternatives", "3"), "give both"},
        {with("--pairs", "int4"), "expected one of: float32, bf16, int8"},
        {with("--device", "cuda:9"), "this machine and its LibTorch have: cpu"},
