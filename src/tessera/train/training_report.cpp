@@ -62,7 +62,7 @@ std::unique_ptr<LineChart> curves_chart(const std::vector<TrainedRuns>& learners
   return chart;
 }
 
-/// Means over the runs, of the first metric with its deviation.
+/// Means over the runs, of the first metric with its deviation, which one run does not have.
 Table scores_table(const std::vector<TrainedRuns>& learners,
                    const std::vector<ShownMetric>& shown) {
   std::vector<std::string> columns = {"model",    "parameters",       "runs",
@@ -77,13 +77,14 @@ Table scores_table(const std::vector<TrainedRuns>& learners,
       minutes.push_back(run.seconds / 60);
     }
     const Spread score = learner.score(shown.front());
+    const auto decimals = shown.front().decimals;
     std::vector<Cell> row = {learner.name,
                              learner.parameters,
                              std::ssize(learner.runs),
                              Cell::fixed(spread_of(steps).mean, 0),
                              Cell::fixed(spread_of(minutes).mean, 1),
-                             Cell::fixed(score.mean, shown.front().decimals),
-                             Cell::fixed(score.deviation, shown.front().decimals)};
+                             Cell::fixed(score.mean, decimals),
+                             learner.runs.size() > 1 ? Cell::fixed(score.deviation, decimals) : ""};
     for (size_t i = 1; i < shown.size(); ++i)
       row.push_back(Cell::fixed(learner.score(shown[i]).mean, shown[i].decimals));
     table.add_row(std::move(row));
