@@ -95,7 +95,7 @@ def _restored(
     fields: dict[str, Any],
     state: dict[str, Tensor],
     training: bool,
-    learns: dict[str, bool] = {},
+    learns: dict[str, bool],
 ) -> _Self:
     module = cls._adopted(_ops.new_network(cls.kind, json_text(fields), 0))
     for dtype in {value.dtype for value in state.values()}:
