@@ -1,13 +1,46 @@
 #include "lab/task/priority_sort/priority_sort.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "lab/task/sequence/draws.h"
 #include "lab/task/sequence/sequence_task.h"
 #include "tessera/base/consecutive.h"
 
 namespace tessera::task {
+
+namespace {
+
+constexpr double kReadingStep = 0.01;          // of the coarse reader among the levels
+constexpr int64_t kLevelPriorities = 400'000;  // that a level is measured on
+
+std::vector<float> draw_priorities(RandomStream& random, int64_t count) {
+  std::vector<float> priorities;
+  for (int64_t i = 0; i < count; ++i)
+    priorities.push_back(static_cast<float>(2 * random.uniform() - 1));
+  return priorities;
+}
+
+/// Of `answers` places in the order of random priorities, how many hold another vector where
+/// priorities are known in steps of kReadingStep.
+double places_misread(int64_t vectors, int64_t answers) {
+  const int64_t samples = std::max<int64_t>(1, kLevelPriorities / vectors);
+  int64_t misread = 0;
+  for (int64_t index = 0; index < samples; ++index) {
+    RandomStream random = content_stream(0, index);
+    std::vector<float> priorities = draw_priorities(random, vectors);
+    const auto truth = highest_priorities(priorities, answers);
+    for (float& priority : priorities)
+      priority = static_cast<float>(std::floor(priority / kReadingStep));
+    const auto coarse = highest_priorities(priorities, answers);
+    for (size_t i = 0; i < truth.size(); ++i) misread += truth[i] != coarse[i] ? 1 : 0;
+  }
+  return static_cast<double>(misread) / static_cast<double>(samples);
+}
+
+}  // namespace
 
 std::vector<int64_t> highest_priorities(std::span<const float> priorities, int64_t count) {
   check_argument(0 <= count && count <= std::ssize(priorities),
@@ -33,10 +66,8 @@ TaskShape PrioritySort::shape() const {
 
 PrioritySort::Vectors PrioritySort::draw(uint64_t seed, int64_t index) const {
   RandomStream random = content_stream(seed, index);
-  Vectors vectors{.rows = draw_bit_rows(random, config_.vectors, config_.bits), .priorities = {}};
-  for (int64_t i = 0; i < config_.vectors; ++i)
-    vectors.priorities.push_back(static_cast<float>(2 * random.uniform() - 1));
-  return vectors;
+  BitRows rows = draw_bit_rows(random, config_.vectors, config_.bits);
+  return {std::move(rows), draw_priorities(random, config_.vectors)};
 }
 
 TaskSample PrioritySort::sample(uint64_t seed, int64_t index, int64_t) const {
@@ -60,8 +91,11 @@ config::Json PrioritySort::describe(uint64_t seed, int64_t index) const {
 }
 
 std::vector<Level> PrioritySort::levels() const {
+  const double wrong_in_place = 0.5 * static_cast<double>(config_.bits);
   return {{"guess every bit", "bits per sequence",
-           0.5 * static_cast<double>(config_.bits * config_.answers)}};
+           wrong_in_place * static_cast<double>(config_.answers)},
+          {"read priorities in steps of 0.01", "bits per sequence",
+           wrong_in_place * places_misread(config_.vectors, config_.answers)}};
 }
 
 }  // namespace tessera::task
