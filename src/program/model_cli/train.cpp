@@ -125,6 +125,7 @@ void help_on_text(const TrainArguments& options, const LanguageModelTrainingConf
 
 void run_on_text(const TrainArguments& options, const LanguageModelTrainingConfig& config) {
   const Rendezvous rendezvous = Rendezvous::from_environment();
+  if (rendezvous.count > 1) check_shares(config.train, rendezvous.count);
   const auto processes = meet_processes(rendezvous);
   if (processes && !processes->leads()) return help_on_text(options, config, *processes);
   if (!options.resume) config.data.check_tokenizer();
@@ -144,8 +145,9 @@ void run_on_text(const TrainArguments& options, const LanguageModelTrainingConfi
 
 void run_on_task(const TrainArguments& options, const config::Json& json) {
   const Rendezvous rendezvous = Rendezvous::from_environment();
-  const auto processes = meet_processes(rendezvous);
   const auto learner = task::make_learner(json, source_of(options));
+  if (rendezvous.count > 1) learner->check_shares(rendezvous.count);
+  const auto processes = meet_processes(rendezvous);
   if (processes && !processes->leads()) return help_training(*learner, *processes);
   const InterruptGuard guard;
   const RunFolder run(options.out, start_of(options, rendezvous.attempt));

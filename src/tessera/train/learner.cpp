@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/tensor/device.h"
+#include "tessera/train/shared_training.h"
 #include "tessera/train/training_report.h"
 
 namespace tessera {
@@ -32,6 +33,10 @@ config::Json Learner::step_events() {
 
 int64_t Learner::units_per_step() const {
   return training_.batch * training_.accumulation;
+}
+
+void Learner::check_shares(int64_t processes) const {
+  tessera::check_shares(training_, processes);
 }
 
 std::vector<TrivialScore> Learner::trivial_scores() const {

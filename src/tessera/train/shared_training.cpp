@@ -52,7 +52,7 @@ void check_shares(const TrainConfig& config, int64_t processes) {
 
 void start_together(Learner& learner, Optimizer& optimizer, Processes& processes) {
   const TrainConfig& config = learner.training();
-  check_shares(config, processes.count());
+  learner.check_shares(processes.count());
   processes.require_equal("configuration", shared_configuration(learner));
   processes.copy_from_leader(shared_tensors(learner.module(), optimizer));
   if (config.share_optimizer) optimizer.share(processes);

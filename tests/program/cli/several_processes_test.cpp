@@ -95,11 +95,17 @@ TEST_F(SeveralProcesses, RefuseAnotherConfiguration) {
   }
 }
 
-TEST_F(SeveralProcesses, RefuseSharesThatAreNotEven) {
-  const auto [leader, helper] = train_in_two("run", {});
-  EXPECT_EQ(leader.status, 2);
-  EXPECT_THAT(leader.err, HasSubstr("train.accumulation is 1, expected a multiple of the 2"));
-  EXPECT_EQ(helper.status, 2);
+// Before they wait for each other, and before anything is written.
+TEST_F(SeveralProcesses, RefuseUpdatesThatTheyCannotShare) {
+  write_text(path("pong.toml"), "[task]\nname = \"pong\"\n[agent]\nhidden = 4\n");
+  const std::vector<Refusal> refusals = {
+      {train_arguments("run"), "train.accumulation is 1, expected a multiple of the 2"},
+      {{"train", path("pong.toml"), "--out", path("run")}, "pong is trained in one process"}};
+  for (const auto& [arguments, message] : refusals)
+    for (const char* rank : {"0", "1"})
+      expect_refused(tessera(arguments, one_of_two(rank, std::to_string(test::free_port()))), 2,
+                     message);
+  EXPECT_FALSE(std::filesystem::exists(path("run")));
 }
 
 TEST_F(SeveralProcesses, ShareTheOptimizer) {

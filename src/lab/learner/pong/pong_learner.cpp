@@ -82,6 +82,13 @@ int64_t PongLearner::units_per_step() const {
   return training().batch * config_.actor_critic.rollout * config_.environment.frames_per_action();
 }
 
+void PongLearner::check_shares(int64_t processes) const {
+  throw UsageError(
+      "{} is trained in one process, as its games go on from one update to the next, and there are "
+      "{}: start one, and raise train.batch, the workers",
+      kTask, processes);
+}
+
 std::vector<PlayedGame> games_of_training(const std::filesystem::path& run) {
   std::vector<PlayedGame> games;
   for (const Json& line : MetricsLog::read(run / MetricsLog::kFile))

@@ -72,6 +72,7 @@ class PongLearner : public Learner {
   std::string name() const override;
   std::string unit() const override { return "frames"; }
   int64_t units_per_step() const override;
+  void check_shares(int64_t processes) const override;
   std::vector<ShownMetric> shown() const override { return {{"reward", "reward per game"}}; }
 
  private:
