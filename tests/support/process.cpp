@@ -115,6 +115,11 @@ bool Process::running() {
   return !ended_;
 }
 
+bool Process::wait_until(const std::function<bool()>& holds) {
+  while (running() && !holds()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return running();
+}
+
 Outcome Process::wait(double limit) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(limit);
   std::string note;
@@ -135,6 +140,10 @@ std::string Process::output() const {
 
 std::string Process::errors() const {
   return content_of(streams_ / "err");
+}
+
+bool calls_are_counted() {
+  return Process([] { return 0; }, {.system_calls = kAllCalls}).wait().status == 0;
 }
 
 }  // namespace tessera::test

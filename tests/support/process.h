@@ -15,6 +15,9 @@
 
 namespace tessera::test {
 
+/// More system calls than a process makes: they are only counted.
+constexpr int64_t kAllCalls = INT64_MAX;
+
 /// How a program is started.
 struct ProcessOptions {
   std::string input = {};                               ///< standard input
@@ -49,6 +52,8 @@ class Process {
   /// Whether it has a handler for this signal by now.
   bool handles(int signal_number) const;
   bool running();
+  /// Waits until this holds or it has ended; whether it is running still.
+  bool wait_until(const std::function<bool()>& holds);
   /// Ends it by force after `limit` seconds; then the status is -SIGKILL and err says so.
   Outcome wait(double limit = 60);
   /// What it has written to standard output and to standard error so far.
@@ -66,5 +71,9 @@ class Process {
   int state_ = 0;
   int64_t system_calls_ = 0;
 };
+
+/// Whether system calls can be counted here; some machines let no process follow another one.
+bool calls_are_counted();
+constexpr const char* kNotCounted = "this machine does not let a process follow another one";
 
 }  // namespace tessera::test

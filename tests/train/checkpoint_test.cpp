@@ -4,12 +4,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
-
-#include <csignal>
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
+#include "tests/support/largest_file.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/train/tiny_training.h"
 
@@ -159,15 +157,11 @@ TEST_F(CheckpointTest, OtherFilesAreNone) {
 
 TEST_F(CheckpointTest, AFullDiskLeavesTheEarlierOne) {
   save(1);
-  rlimit before;
-  ::getrlimit(RLIMIT_FSIZE, &before);
-  std::signal(SIGXFSZ, SIG_IGN);
-  const rlimit small{512, before.rlim_max};
-  ::setrlimit(RLIMIT_FSIZE, &small);
-  const std::string message = message_of<SystemError>([&] { save(2); });
-  ::setrlimit(RLIMIT_FSIZE, &before);
-  std::signal(SIGXFSZ, SIG_DFL);
-  EXPECT_THAT(message, HasSubstr("step-00000002.safetensors: cannot write"));
+  EXPECT_THAT(message_of<SystemError>([&] {
+                const test::LargestFile full(512);
+                save(2);
+              }),
+              HasSubstr("step-00000002.safetensors: cannot write"));
   EXPECT_THAT(names(), testing::ElementsAre("step-00000001.safetensors"));
   EXPECT_EQ(latest()->state.step, 1);
 }

@@ -3,16 +3,13 @@
 #include <fmt/format.h>
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
-#include <thread>
 
 #include "tests/program/cli/tessera_program.h"
 
@@ -109,7 +106,7 @@ TEST_F(Generating, ABeamThatNoMachineCanHoldIsRefused) {
 TEST_F(Generating, ASearchEndsSoonAfterASignal) {
   Process search = start({"generate", "--model", trained_model(), "--prompt", "the ", "--beam",
                           "30000", "--max-tokens", "200", "--json"});
-  while (search.running() && !search.handles(SIGTERM)) ::usleep(1000);
+  search.wait_until([&] { return search.handles(SIGTERM); });
   search.send(SIGTERM);
   const Outcome run = search.wait();
   EXPECT_EQ(run.status, 130) << run.err;
@@ -137,7 +134,7 @@ TEST_F(Generating, PromptsComeFromFilesAndStandardInput) {
 }
 
 TEST_F(Generating, WhatWasTypedIsWrongUsageAndWhatAFileHoldsBadData) {
-  ASSERT_EQ(train("run", {"data.tokenizer=character"}).status, 0);
+  done(train_arguments("run", {"data.tokenizer=character"}));
   const Arguments command = {"generate", "--model", path("run/model")};
   expect_refused(tessera(joined(command, {"--prompt", "the QUIZ"})), 2, "--prompt: ");
   write_text(path("prompt.txt"), "the QUIZ");
@@ -269,7 +266,7 @@ TEST_F(Generating, ASignalEndsOneContinuationOfAnInteractiveText) {
       {});
   std::ofstream input(lines);
   input << "the cat\n" << std::flush;
-  while (talk.running() && talk.output().size() < 20) ::usleep(1000);
+  talk.wait_until([&] { return talk.output().size() >= 20; });
   talk.send(SIGINT);
   input.close();  // which is what it reads next
   EXPECT_EQ(talk.wait().status, 0) << "the signal ended all of it";
@@ -394,9 +391,9 @@ TEST_F(Evaluating, ABarShowsHowFarItIsAndASignalEndsIt) {
   write_text(path("long.txt"), small_text(50'000));
   Process evaluation =
       start({"eval", "--model", trained_model(), "--data", path("long.txt"), "--stride", "1"});
-  while (evaluation.running() && evaluation.errors().find("Evaluating") == std::string::npos)
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  ASSERT_TRUE(evaluation.running()) << "too quick to be watched";
+  ASSERT_TRUE(evaluation.wait_until([&] {
+    return evaluation.errors().find("Evaluating") != std::string::npos;
+  })) << "too quick to be watched";
   evaluation.send(SIGINT);
   const Outcome run = evaluation.wait();
   EXPECT_EQ(run.status, 130);

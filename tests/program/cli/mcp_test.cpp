@@ -9,7 +9,7 @@ namespace {
 
 class Mcp : public Workplace {
  protected:
-  Mcp() { EXPECT_EQ(tessera({"memo", "create", store_, "--dimension", "64"}).status, 0); }
+  Mcp() { done({"memo", "create", store_, "--dimension", "64"}); }
 
   const std::string store_ = path("store");
 };
@@ -35,7 +35,7 @@ TEST_F(Mcp, ASignalEndsItWhileItWaits) {
       if (::pipe(input) != 0 || ::dup2(input[0], STDIN_FILENO) < 0) return -1;
       return run_verbs({"tessera", "mcp", "--store", store_});
     });
-    while (server.running() && !server.handles(signal_number)) ::usleep(1000);
+    server.wait_until([&] { return server.handles(signal_number); });
     server.send(signal_number);
     const Outcome ended = server.wait();
     EXPECT_EQ(ended.status, 0) << ended.err;

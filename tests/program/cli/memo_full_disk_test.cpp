@@ -2,13 +2,9 @@
 // kept.
 
 #include <functional>
-#include <nlohmann/json.hpp>
-#include <regex>
 #include <set>
-#include <sstream>
 
-#include "tessera/base/config.h"
-#include "tests/program/cli/tessera_program.h"
+#include "tests/program/cli/memo_workplace.h"
 #include "tests/support/nightly.h"
 
 namespace tessera::cli {
@@ -44,40 +40,35 @@ class MemoFullDisk : public ::testing::Test {
     return names;
   }
 
-  /// The lines that `documents` prints of a store, which must verify, but for text that is not
-  /// erased yet, without the minute of memorizing.
-  std::set<std::string> documents(const std::string& store) const {
-    const Outcome run =
-        Process([&] {
-          const int status = run_verbs(command_line({"memo", "verify", store}));
-          return 10 * status + run_verbs(command_line({"memo", "documents", store}));
-        }).wait();
-    EXPECT_EQ(run.status, run.err.find("not erased") == std::string::npos ? 0 : 10) << run.err;
-    std::istringstream lines(run.out);
-    const std::regex minute(R"(\d+-\d+-\d+ \d+:\d+)");
+  /// All that is known of the documents but when they were memorized.
+  static std::set<std::string> documents(const std::string& store) {
     std::set<std::string> documents;
-    for (std::string line; std::getline(lines, line);)
-      if (line.find("verified") == std::string::npos)
-        documents.insert(std::regex_replace(line, minute, ""));
+    for (config::Json document : verified_documents(store)) {
+      document.erase("memorized");
+      documents.insert(document.dump());
+    }
     return documents;
   }
 
   /// Runs the command under larger and larger limits, each time where nothing of it was done, until
   /// it succeeds; looks at what every failure has left.
-  void run_until_it_fits(const Arguments& command, const std::function<void()>& look) const {
+  void run_until_it_fits(const Arguments& command,
+                         const std::function<void(const Outcome&)>& look) const {
     int failures = 0;
+    bool fits = false;
     std::filesystem::copy(path("store"), path("before"));
     for (uint64_t limit = kStep; limit < kLargest; limit += kStep) {
       SCOPED_TRACE(command[1] + " with files of at most " + std::to_string(limit) + " bytes");
       const Outcome run = tessera(command, {.largest_file = limit});
-      if (run.status == 0) break;
+      if ((fits = run.status == 0)) break;
       ASSERT_EQ(run.status, 1) << run.err;
       EXPECT_THAT(run.err, AllOf(HasSubstr("tessera: " + path("")), HasSubstr("File too large")));
       ++failures;
-      look();
+      look(run);
       std::filesystem::remove_all(path("store"));
       std::filesystem::copy(path("before"), path("store"));
     }
+    EXPECT_TRUE(fits);
     EXPECT_GE(failures, 3);
     std::filesystem::remove_all(path("before"));
   }
@@ -91,7 +82,7 @@ class MemoFullDisk : public ::testing::Test {
     all.merge(documents(path("store")));
     std::filesystem::remove_all(path("store"));
     std::filesystem::rename(path("spare"), path("store"));
-    run_until_it_fits(command, [&] {
+    run_until_it_fits(command, [&](const Outcome&) {
       EXPECT_THAT(documents(path("store")), IsSubsetOf(all));
       done({"memo", "memorize", path("store"), path("early"), "--replace"});
       EXPECT_EQ(names_in(path("store")),
@@ -103,7 +94,7 @@ class MemoFullDisk : public ::testing::Test {
   /// A command that makes something new leaves nothing of it.
   void run_beside(const Arguments& command) const {
     const auto before = names_in(path(""));
-    run_until_it_fits(command, [&] {
+    run_until_it_fits(command, [&](const Outcome&) {
       auto now = names_in(path(""));
       now.erase("before");
       EXPECT_EQ(now, before);
@@ -120,22 +111,15 @@ TEST_F(MemoFullDisk, Memorize) {
 /// Documents that are kept although the command fails are printed, and the message says so.
 TEST_F(MemoFullDisk, WhatIsKeptIsNamed) {
   int kept = 0;
-  std::filesystem::copy(path("store"), path("before"));
-  for (uint64_t limit = kStep; limit < kLargest; limit += kStep) {
-    const Outcome run =
-        tessera({"memo", "memorize", path("store"), path("texts")}, {.largest_file = limit});
-    if (run.status == 0) break;
-    const auto list =
-        config::Json::parse(tessera({"memo", "documents", path("store"), "--json"}).out);
+  run_until_it_fits({"memo", "memorize", path("store"), path("texts")}, [&](const Outcome& failed) {
+    const auto list = config::Json::parse(done({"memo", "documents", path("store"), "--json"}));
     for (const auto& document : list["data"]) {
       const auto id = document["id"].get<std::string>();
       if (id == "early") continue;
       ++kept;
-      EXPECT_THAT(run.out, HasSubstr(id + ": ")) << limit;
+      EXPECT_THAT(failed.out, HasSubstr(id + ": "));
     }
-    std::filesystem::remove_all(path("store"));
-    std::filesystem::copy(path("before"), path("store"));
-  }
+  });
   EXPECT_GE(kept, 1);
 }
 
@@ -156,34 +140,26 @@ TEST_F(MemoFullDisk, ForgettingThatFailedLateIsSaidAndFinishedLater) {
   ASSERT_TRUE(holds_text());
   done({"memo", "history", path("store"), "--begin"});
   int late = 0;
-  std::filesystem::copy(path("store"), path("before"));
-  for (uint64_t limit = kStep; limit < kLargest; limit += kStep) {
-    SCOPED_TRACE("files of at most " + std::to_string(limit) + " bytes");
-    const Outcome forget = tessera({"memo", "forget", path("store"), "2"}, {.largest_file = limit});
-    if (forget.status == 0) break;
-    if (forget.out.find("forgotten") != std::string::npos) {
-      ++late;
-      const Outcome verify = run({"memo", "verify", path("store")});
-      EXPECT_EQ(verify.status, 1);
-      EXPECT_THAT(verify.out, HasSubstr("not verified"));
-      EXPECT_THAT(verify.err, HasSubstr("the text of '2' is forgotten, but not erased"));
-      EXPECT_THAT(run({"memo", "documents", path("store")}).err, HasSubstr("'2' is forgotten"));
-      EXPECT_THAT(run({"memo", "stat", path("store")}).out, HasSubstr("'2' is forgotten"));
-      if (late % 2 == 0)
-        EXPECT_EQ(run({"memo", "forget", path("store"), "2"}).out,
-                  "2: had been forgotten before; its text is erased now\n");
-      else
-        EXPECT_EQ(run({"memo", "memorize", path("store"), path("none")}).status, 1);
-      EXPECT_FALSE(holds_text());
-      const auto history =
-          config::Json::parse(run({"memo", "history", path("store"), "--json"}).out);
-      EXPECT_EQ(history["data"].size(), 1u);
-      EXPECT_THAT(run({"memo", "verify", path("store")}).out, HasSubstr(": verified"));
-      EXPECT_EQ(run({"memo", "forget", path("store"), "2"}).status, 2);
-    }
-    std::filesystem::remove_all(path("store"));
-    std::filesystem::copy(path("before"), path("store"));
-  }
+  run_until_it_fits({"memo", "forget", path("store"), "2"}, [&](const Outcome& failed) {
+    if (failed.out.find("forgotten") == std::string::npos) return;
+    ++late;
+    const Outcome verify = run({"memo", "verify", path("store")});
+    EXPECT_EQ(verify.status, 1);
+    EXPECT_THAT(verify.out, HasSubstr("not verified"));
+    EXPECT_THAT(verify.err, HasSubstr("the text of '2' is forgotten, but not erased"));
+    EXPECT_THAT(run({"memo", "documents", path("store")}).err, HasSubstr("'2' is forgotten"));
+    EXPECT_THAT(run({"memo", "stat", path("store")}).out, HasSubstr("'2' is forgotten"));
+    if (late % 2 == 0)
+      EXPECT_EQ(run({"memo", "forget", path("store"), "2"}).out,
+                "2: had been forgotten before; its text is erased now\n");
+    else
+      EXPECT_EQ(run({"memo", "memorize", path("store"), path("none")}).status, 1);
+    EXPECT_FALSE(holds_text());
+    const auto history = config::Json::parse(done({"memo", "history", path("store"), "--json"}));
+    EXPECT_EQ(history["data"].size(), 1u);
+    EXPECT_THAT(run({"memo", "verify", path("store")}).out, HasSubstr(": verified"));
+    EXPECT_EQ(run({"memo", "forget", path("store"), "2"}).status, 2);
+  });
   EXPECT_GE(late, 1);
 }
 

@@ -1,6 +1,6 @@
 // tessera memo, driven against names and folders that are made to mislead it.
 
-#include "tests/program/cli/tessera_program.h"
+#include "tests/program/cli/memo_workplace.h"
 
 namespace tessera::cli {
 namespace {
@@ -8,16 +8,11 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class MemoHostile : public Workplace {
+class MemoHostile : public MemoWorkplace {
  protected:
-  MemoHostile() {
-    EXPECT_EQ(memo({"create", store_, "--dimension", "64"}).status, 0);
-    std::filesystem::create_directory(path("texts"));
-  }
+  MemoHostile() { std::filesystem::create_directory(path("texts")); }
 
-  static Outcome memo(const Arguments& arguments) { return tessera(joined({"memo"}, arguments)); }
-
-  const std::string store_ = path("store");
+  const std::string store_ = create();
 };
 
 TEST_F(MemoHostile, LoopsOfLinksAreNamed) {

@@ -1,13 +1,10 @@
 // kill -9 at any moment: a store is always before or after a document.
 
 #include <array>
-#include <limits>
-#include <nlohmann/json.hpp>
 #include <set>
 
-#include "tessera/base/config.h"
 #include "tessera/base/random.h"
-#include "tests/program/cli/tessera_program.h"
+#include "tests/program/cli/memo_workplace.h"
 #include "tests/support/nightly.h"
 
 namespace tessera::cli {
@@ -18,7 +15,7 @@ const int kKills = test::nightly() ? 240 : 16;
 const int kRebuildKills = test::nightly() ? 40 : 6;
 const int kForgetKills = test::nightly() ? 120 : 16;
 const int kRepairKills = test::nightly() ? 120 : 16;
-const ProcessOptions kCounted = {.system_calls = std::numeric_limits<int64_t>::max()};
+const ProcessOptions kCounted = {.system_calls = test::kAllCalls};
 
 /// Kills that come at counted system calls.
 class Kills : public ::testing::Test {
@@ -35,33 +32,19 @@ class Kills : public ::testing::Test {
   /// An empty store, in the place of the one that is there.
   void create(const std::string& shards) {
     std::filesystem::remove_all(path("store"));
-    const Arguments command = {"memo", "create",     path("store"), "--dimension",
-                               "64",   "--matrices", shards};
-    EXPECT_EQ(tessera(command).status, 0);
+    done({"memo", "create", path("store"), "--dimension", "64", "--matrices", shards});
   }
 
   void SetUp() override {
-    if (Process([] { return 0; }, kCounted).wait().status != 0)
-      GTEST_SKIP() << "this machine does not let a process follow another one";
+    if (!test::calls_are_counted()) GTEST_SKIP() << test::kNotCounted;
   }
 
   static std::string id(int number) { return (number < 10 ? "d0" : "d") + std::to_string(number); }
   std::string path(const std::string& name) const { return (folder_ / name).native(); }
 
-  /// The documents that the store holds; it must verify, but for text that is not erased yet.
   std::vector<std::string> documents() const {
-    const Outcome outcome =
-        Process([&] {
-          const int status = run_verbs(command_line({"memo", "verify", path("store")}));
-          return 10 * status +
-                 run_verbs(command_line({"memo", "documents", path("store"), "--json"}));
-        }).wait();
-    const int expected = outcome.err.find("not erased") == std::string::npos ? 0 : 10;
-    EXPECT_EQ(outcome.status, expected) << outcome.err;
     std::vector<std::string> ids;
-    if (outcome.status != expected) return ids;
-    const auto listed = config::Json::parse(outcome.out.substr(outcome.out.find('\n')));
-    for (const auto& document : listed["data"]) ids.push_back(document["id"]);
+    for (const auto& document : verified_documents(path("store"))) ids.push_back(document["id"]);
     return ids;
   }
 
@@ -113,8 +96,7 @@ class Kills : public ::testing::Test {
     }
     EXPECT_GE(between, kills / 8) << "hardly a kill came between two documents";
     memorize_all();
-    for (const auto& entry : std::filesystem::directory_iterator(path("store")))
-      EXPECT_EQ(entry.path().native().find("unfinished"), std::string::npos) << entry.path();
+    expect_nothing_unfinished(path("store"));
   }
 
   test::TemporaryFolder folder_{test::folder_in_memory()};
@@ -168,9 +150,8 @@ TEST_F(Kills, LeaveAStoreWithOneOfTwoTokenizers) {
     vocabularies.insert(configuration["vocabulary"].get<int64_t>());
   }
   EXPECT_EQ(vocabularies.size(), 2u);
-  EXPECT_EQ(tessera({"memo", "update", path("store"), path("texts")}).status, 0);
-  for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
-    EXPECT_EQ(entry.path().native().find("unfinished"), std::string::npos) << entry.path();
+  done({"memo", "update", path("store"), path("texts")});
+  expect_nothing_unfinished(folder_.path());
 }
 
 /// The full-text index alone has the texts: this tokenizer puts a space before each.
@@ -223,8 +204,7 @@ TEST_F(Kills, OfASignalInTheLastWritesChangeNothing) {
       EXPECT_EQ(run.status, 130) << before_end << run.err;
       EXPECT_THAT(run.err, ::testing::EndsWith("tessera: interrupted; " + message + "\n"));
       EXPECT_FALSE(std::filesystem::exists(path("new")));
-      for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
-        EXPECT_EQ(entry.path().native().find("unfinished"), std::string::npos) << entry.path();
+      expect_nothing_unfinished(folder_.path());
     }
     EXPECT_EQ(documents().size(), static_cast<size_t>(kDocuments));
   };

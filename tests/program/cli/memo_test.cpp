@@ -2,9 +2,6 @@
 
 #include <signal.h>
 
-#include <chrono>
-#include <thread>
-
 #include "tests/program/cli/memo_workplace.h"
 
 namespace tessera::cli {
@@ -244,12 +241,8 @@ TEST_F(Memo, WritersTakeTurnsReadersDoNot) {
   for (int number = 0; number < 1000; ++number)
     write_text(path("poems/" + std::to_string(1000 + number)), small_text(60));
   const std::string store = create();
-  const auto await_output = [](Process& process) {
-    while (process.output().empty() && process.running())
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  };
   Process writer = start({"memo", "memorize", store, path("poems")});
-  await_output(writer);
+  writer.wait_until([&] { return !writer.output().empty(); });
   EXPECT_GE(json({"documents", store})["data"].size(), 1u);
   EXPECT_THAT(done({"verify", store}), HasSubstr("verified"));
   expect_refused(memo({"forget", store, "1000"}), 1, "another process is writing to this store");
@@ -263,7 +256,7 @@ TEST_F(Memo, WritersTakeTurnsReadersDoNot) {
   EXPECT_THAT(done({"verify", store}), HasSubstr("verified"));
 
   Process update = start({"memo", "update", store, path("poems")});
-  await_output(update);
+  update.wait_until([&] { return !update.output().empty(); });
   update.send(SIGINT);
   EXPECT_THAT(update.wait().err, EndsWith("continue with the same command\n"));
 }

@@ -14,6 +14,27 @@ constexpr const char* kRaven =
     "Over many a quaint and curious volume of forgotten lore.\n";
 constexpr const char* kLamb = "Little Lamb who made thee\nDost thou know who made thee\n";
 
+/// What `memo documents` lists of a store, which must verify, but for text that is not erased yet.
+/// In one process, as it is asked after every kill.
+inline config::Json verified_documents(const std::string& store) {
+  run_verbs({});
+  const Outcome outcome =
+      Process([&] {
+        const int status = run_verbs(command_line({"memo", "verify", store}));
+        return 10 * status + run_verbs(command_line({"memo", "documents", store, "--json"}));
+      }).wait();
+  const int expected = outcome.err.find("not erased") == std::string::npos ? 0 : 10;
+  EXPECT_EQ(outcome.status, expected) << outcome.err;
+  if (outcome.status != expected) return config::Json::array();
+  return config::Json::parse(outcome.out.substr(outcome.out.find('\n')))["data"];
+}
+
+/// A writer that was stopped leaves no file that it had not finished, once another one has come.
+inline void expect_nothing_unfinished(const std::filesystem::path& folder) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    EXPECT_EQ(entry.path().native().find("unfinished"), std::string::npos) << entry.path();
+}
+
 /// A test of `tessera memo` with a folder of two poems.
 class MemoWorkplace : public Workplace {
  protected:

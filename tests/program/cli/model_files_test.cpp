@@ -120,10 +120,8 @@ TEST_F(ModelFiles, DamagedWeights) {
 }
 
 TEST_F(ModelFiles, TokenizersOfOtherModels) {
-  ASSERT_EQ(tessera({"tokenizer", "train", path("text.txt"), "--vocabulary", "300", "--out",
-                     path("model/tokenizer.json")})
-                .status,
-            0);
+  done({"tokenizer", "train", path("text.txt"), "--vocabulary", "300", "--out",
+        path("model/tokenizer.json")});
   expect_refused(generate(), 3, "has 300 tokens, the model beside it only 257");
   expect_refused(tessera({"eval", "--model", path("model"), "--data", path("text.txt")}), 3,
                  "has 300 tokens");
@@ -138,7 +136,7 @@ TEST_F(ModelFiles, ExportAndImportGiveTheSameModel) {
   };
   expect_refused(export_of(path("model")), 2,
                  "parameterisation");  // the paper's has no names there
-  ASSERT_EQ(train("run").status, 0);
+  done(train_arguments("run"));
   const std::string model = path("run/model");
   const Outcome out = export_of(model);
   ASSERT_EQ(out.status, 0) << out.err;
@@ -174,7 +172,7 @@ TEST_F(ModelFiles, WeightsOfFewerBits) {
     EXPECT_NEAR(loss({"--model", path(weights)}), loss({"--model", path("model")}), 0.01);
     // Verbs that need floats read them.
     EXPECT_EQ(forward(path(weights)).status, 0);
-    EXPECT_EQ(tessera({"inspect", "--model", path(weights), "--text", "a b", "--json"}).status, 0);
+    done({"inspect", "--model", path(weights), "--text", "a b", "--json"});
     write_text(path("more.toml"), "[data]\ntext = \"" + path("text.txt") +
                                       "\"\n[model]\nfrom = \"" + path(weights) +
                                       "\"\n[train]\nsteps = 1\n");
@@ -183,10 +181,7 @@ TEST_F(ModelFiles, WeightsOfFewerBits) {
   }
   expect_refused(export_of("int8", "int8"), 2, "exists; name a directory that does not");
   expect_refused(export_of("int4", "four"), 2, "expected one of: float32, bf16, int8");
-  ASSERT_EQ(
-      tessera({"export", "--model", path("int8"), "--weights", "float32", "--out", path("floats")})
-          .status,
-      0);
+  done({"export", "--model", path("int8"), "--weights", "float32", "--out", path("floats")});
 }
 
 TEST_F(ModelFiles, ImportRefusesWithTheReason) {
@@ -297,8 +292,7 @@ TEST_P(Parity, OutputsAndGradientsAreTheReferences) {
   EXPECT_GT(compared, 10);
 
   // The names and the numbers go back as they came.
-  ASSERT_EQ(tessera({"export", "--model", path("model"), "--out", path("w.safetensors")}).status,
-            0);
+  done({"export", "--model", path("model"), "--out", path("w.safetensors")});
   const auto given = safetensors::File::open(weights);
   const auto exported = safetensors::File::open(path("w.safetensors"));
   for (const auto& [tensor, view] : exported.tensors())

@@ -30,10 +30,8 @@ TEST(PackagedExamples, GenerateWritesWithTheModelThatComesWithTessera) {
 TEST(PackagedExamples, TheModelPredictsStoriesThatItHasNotSeen) {
   const test::TemporaryFolder folder;
   const std::string stories = folder / "stories";
-  ASSERT_EQ(tessera({"data", "stories", "--stories", "1", "--valid", "20", "--questions", "0",
-                     "--seed", "99", "--out", stories})
-                .status,
-            0);
+  done({"data", "stories", "--stories", "1", "--valid", "20", "--questions", "0", "--seed", "99",
+        "--out", stories});
   const Outcome run =
       tessera({"eval", "--model", kModel, "--data", stories + "/valid.txt", "--json"});
   ASSERT_EQ(run.status, 0) << run.err;

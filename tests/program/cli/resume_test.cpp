@@ -2,11 +2,8 @@
 
 #include <signal.h>
 
-#include <chrono>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
-#include <thread>
 
 #include "tessera/base/random.h"
 #include "tests/program/cli/tessera_program.h"
@@ -35,8 +32,7 @@ class Resuming : public Workplace {
   Outcome stop_when_there(const Arguments& command, const std::string& file,
                           int signal_number) const {
     Process process = start(command);
-    while (process.running() && !std::filesystem::exists(path(file)))
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    process.wait_until([&] { return std::filesystem::exists(path(file)); });
     process.send(signal_number);
     return process.wait();
   }
@@ -53,8 +49,7 @@ class Resuming : public Workplace {
 
   /// Trains the run of `arguments` to its end; returns the system calls that it took.
   int64_t train_whole() const {
-    Process process =
-        start(arguments("whole"), {.system_calls = std::numeric_limits<int64_t>::max()});
+    Process process = start(arguments("whole"), {.system_calls = test::kAllCalls});
     EXPECT_EQ(process.wait().status, 0) << process.errors();
     return process.system_calls();
   }
@@ -75,8 +70,7 @@ class Resuming : public Workplace {
 class ResumingAtCalls : public Resuming {
  protected:
   void SetUp() override {
-    if (Process([] { return 0; }, {.system_calls = 1'000'000}).wait().status != 0)
-      GTEST_SKIP() << "this machine does not let a process follow another one";
+    if (!test::calls_are_counted()) GTEST_SKIP() << test::kNotCounted;
   }
 };
 
@@ -102,7 +96,7 @@ TEST_F(ResumingAtCalls, AfterCtrlCGivesTheSameBits) {
     expect_refused(outcome, 130, "its checkpoint is in");
     EXPECT_THAT(outcome.err, HasSubstr("--resume"));
   }
-  ASSERT_EQ(tessera(arguments("run")).status, 0);
+  done(arguments("run"));
   EXPECT_EQ(model("run"), model("whole"));
   expect_every_step_once("run");
 }
@@ -114,8 +108,7 @@ TEST_F(Resuming, NeedsARun) {
 
 TEST_F(Resuming, IsRefusedWhileAnotherProcessTrainsThere) {
   Process first = start(train_arguments("run", {"train.steps=1000000"}));
-  while (first.running() && lines("run") < 3)
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  first.wait_until([&] { return lines("run") >= 3; });
   const Outcome second = train("run", {"train.steps=1000000"}, {"--resume"});
   expect_refused(second, 1, "run/lock: another process is training in this folder");
   first.send(SIGINT);
@@ -134,7 +127,7 @@ TEST_F(Resuming, AfterASignalWhileTheTextIsRead) {
     std::filesystem::remove(path("run/lock"));
   }
   write_text(path("text.txt"), small_text(400));
-  EXPECT_EQ(train("run", {"data.tokenizer=bpe", "data.vocabulary=300"}).status, 0);
+  done(train_arguments("run", {"data.tokenizer=bpe", "data.vocabulary=300"}));
 }
 
 TEST_F(Resuming, AfterASignalBehindTheLastStepMeasuresTheRest) {
@@ -153,7 +146,7 @@ TEST_F(Resuming, AfterASignalBehindTheLastStepMeasuresTheRest) {
 }
 
 TEST_F(Resuming, RefusesAnotherConfigurationOrText) {
-  ASSERT_EQ(train("run").status, 0);
+  done(train_arguments("run"));
   const std::string log = read_text(path("run/metrics.jsonl"));
   const std::string tokens = read_text(path("run/corpus/tokens.safetensors"));
   write_text(path("other.txt"), small_text(300));
@@ -193,7 +186,7 @@ TEST_F(Resuming, GoesOnWithTheTokensItBeganWith) {
 }
 
 TEST_F(Resuming, SaysWhatIsDamaged) {
-  ASSERT_EQ(train("run").status, 0);
+  done(train_arguments("run"));
   const std::string tokens = path("run/corpus/tokens.safetensors");
   const std::string whole = read_text(tokens);
   std::string damaged = whole;
@@ -208,8 +201,8 @@ TEST_F(Resuming, SaysWhatIsDamaged) {
 }
 
 TEST_F(Resuming, TakesTheCheckpointBeforeADamagedOne) {
-  ASSERT_EQ(train("whole", {"train.evaluate_every=0"}).status, 0);
-  ASSERT_EQ(train("run", {"train.evaluate_every=0"}).status, 0);
+  done(train_arguments("whole", {"train.evaluate_every=0"}));
+  done(train_arguments("run", {"train.evaluate_every=0"}));
   const std::string last = path("run/checkpoints/step-00000030.safetensors");
   write_text(last, read_text(last).substr(0, 5000));
   const Outcome run = train("run", {"train.evaluate_every=0"}, {"--resume"});

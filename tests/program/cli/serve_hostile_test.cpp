@@ -21,9 +21,7 @@ using namespace std::chrono_literals;
 
 class HostileToServe : public ::testing::Test {
  protected:
-  HostileToServe() {
-    EXPECT_EQ(tessera({"memo", "create", store(), "--dimension", "128"}).status, 0);
-  }
+  HostileToServe() { done({"memo", "create", store(), "--dimension", "128"}); }
   std::string store() const { return (folder_ / "store").native(); }
 
   test::TemporaryFolder folder_{test::folder_in_memory()};

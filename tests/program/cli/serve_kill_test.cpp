@@ -1,11 +1,10 @@
 // kill -9 of a server at many moments of an edit: its store is as before the edit or after it.
 
 #include <chrono>
-#include <nlohmann/json.hpp>
 #include <thread>
 
-#include "tessera/base/config.h"
 #include "tessera/base/random.h"
+#include "tests/program/cli/memo_workplace.h"
 #include "tests/program/cli/served_process.h"
 #include "tests/support/nightly.h"
 
@@ -25,21 +24,15 @@ struct Edit {
 
 class ServeKills : public ::testing::Test {
  protected:
-  ServeKills() { EXPECT_EQ(tessera({"memo", "create", store(), "--dimension", "128"}).status, 0); }
+  ServeKills() { done({"memo", "create", store(), "--dimension", "128"}); }
 
   std::string store() const { return (folder_ / "store").native(); }
 
-  /// The documents of the store, which must verify, but for text that is not erased yet.
   Documents held() const {
-    const Outcome verified = tessera({"memo", "verify", store()});
-    const bool unerased = verified.err.find("not erased") != std::string::npos;
-    EXPECT_EQ(verified.status, unerased ? 1 : 0) << verified.err;
-    const std::string listed = done({"memo", "documents", store(), "--json"});
-    const auto list = config::Json::parse(listed);
     Documents documents;
-    for (const auto& document : list["data"]) {
+    for (const auto& document : verified_documents(store())) {
       const std::string id = document["id"];
-      documents[id] = tessera({"memo", "show", store(), id}).out;
+      documents[id] = done({"memo", "show", store(), id});
     }
     return documents;
   }

@@ -3,12 +3,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <sstream>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "tests/program/cli/tessera_program.h"
@@ -35,11 +33,10 @@ class ServedProcess {
         ProcessOptions{});
     const std::string before = "http://127.0.0.1:";
     std::string printed;
-    while (process_->running() &&
-           (printed.find(before) == std::string::npos || printed.back() != '\n')) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    process_->wait_until([&] {
       printed = process_->output();
-    }
+      return printed.find(before) != std::string::npos && printed.back() == '\n';
+    });
     const size_t address = printed.find(before);
     if (address != std::string::npos) port_ = std::stoi(printed.substr(address + before.size()));
   }

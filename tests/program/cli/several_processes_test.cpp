@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include <csignal>
-#include <limits>
 
 #include "tests/program/cli/tessera_program.h"
 #include "tests/support/free_port.h"
@@ -40,28 +39,35 @@ class SeveralProcesses : public Workplace {
     return in_two(train_arguments(out, settings),
                   train_arguments(out, joined(settings, of_helper)));
   }
+
+  /// The helper says nothing: what there is to say the leader says.
+  static void expect_both_succeed(const std::pair<Outcome, Outcome>& two) {
+    EXPECT_EQ(two.first.status, 0) << two.first.err;
+    EXPECT_EQ(two.second.status, 0) << two.second.err;
+    EXPECT_EQ(two.second.out + two.second.err, "");
+  }
+  /// Two processes add up in another order than one.
+  void expect_nearly_the_losses(const std::string& run, const std::string& of, size_t steps) const {
+    const auto found = losses(run), expected = losses(of);
+    ASSERT_EQ(found.size(), steps);
+    ASSERT_EQ(expected.size(), steps);
+    for (size_t i = 0; i < steps; ++i) EXPECT_NEAR(found[i], expected[i], 1e-5) << i;
+  }
 };
 
 TEST_F(SeveralProcesses, MakeTheUpdatesOfOne) {
   const Arguments settings = {"train.batch=2", "train.accumulation=2"};
-  ASSERT_EQ(train("one", settings).status, 0);
-  const auto [leader, helper] = train_in_two("two", settings);
-  EXPECT_EQ(leader.status, 0) << leader.err;
-  EXPECT_EQ(helper.status, 0) << helper.err;
-  EXPECT_EQ(helper.out + helper.err, "");
-  const auto expected = losses("one"), found = losses("two");
-  ASSERT_EQ(found.size(), 30u);
-  ASSERT_EQ(expected.size(), 30u);
-  for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-5) << i;
+  done(train_arguments("one", settings));
+  expect_both_succeed(train_in_two("two", settings));
+  expect_nearly_the_losses("two", "one", 30);
   const auto world_size = [&](const std::string& out) {
     return nlohmann::json::parse(read_text(path(out + "/manifest.json")))["world_size"];
   };
   EXPECT_EQ(world_size("one"), 1);
   EXPECT_EQ(world_size("two"), 2);
   // One process goes on where two have ended.
-  EXPECT_EQ(train("two", {"train.batch=2", "train.accumulation=2", "train.steps=32"}, {"--resume"})
-                .status,
-            0);
+  done(train_arguments("two", {"train.batch=2", "train.accumulation=2", "train.steps=32"},
+                       {"--resume"}));
   EXPECT_EQ(losses("two").size(), 32u);
 }
 
@@ -75,24 +81,16 @@ TEST_F(SeveralProcesses, TrainOnATask) {
   const auto arguments = [&](const std::string& out) {
     return Arguments{"train", path("copy.toml"), "--out", path(out)};
   };
-  ASSERT_EQ(tessera(arguments("one")).status, 0);
-  const auto [leader, helper] = in_two(arguments("two"), arguments("two"));
-  EXPECT_EQ(leader.status, 0) << leader.err;
-  EXPECT_EQ(helper.status, 0) << helper.err;
-  EXPECT_EQ(helper.out + helper.err, "");
-  const auto expected = losses("one"), found = losses("two");
-  ASSERT_EQ(expected.size(), 20u);
-  ASSERT_EQ(found.size(), 20u);
-  for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-5) << i;
+  done(arguments("one"));
+  expect_both_succeed(in_two(arguments("two"), arguments("two")));
+  expect_nearly_the_losses("two", "one", 20);
 }
 
 TEST_F(SeveralProcesses, RefuseAnotherConfiguration) {
   const auto [leader, helper] =
       train_in_two("run", {"train.accumulation=2"}, {"train.learning_rate=0.01"});
-  for (const Outcome& outcome : {leader, helper}) {
-    EXPECT_EQ(outcome.status, 2);
-    EXPECT_THAT(outcome.err, HasSubstr("another configuration than process"));
-  }
+  for (const Outcome& outcome : {leader, helper})
+    expect_refused(outcome, 2, "another configuration than process");
 }
 
 // Before they wait for each other, and before anything is written.
@@ -110,17 +108,14 @@ TEST_F(SeveralProcesses, RefuseUpdatesThatTheyCannotShare) {
 
 TEST_F(SeveralProcesses, ShareTheOptimizer) {
   Arguments settings = {"train.batch=2", "train.accumulation=2"};
-  ASSERT_EQ(train_in_two("whole", settings).first.status, 0);
+  expect_both_succeed(train_in_two("whole", settings));
   settings.push_back("train.share_optimizer=true");
-  const auto [leader, helper] = train_in_two("shared", settings);
-  EXPECT_EQ(leader.status, 0) << leader.err;
-  EXPECT_EQ(helper.status, 0) << helper.err;
+  expect_both_succeed(train_in_two("shared", settings));
   EXPECT_EQ(losses("shared"), losses("whole"));
 }
 
 TEST_F(SeveralProcesses, GoOnAfterOneWasKilled) {
-  if (Process([] { return 0; }, {.system_calls = 1'000'000}).wait().status != 0)
-    GTEST_SKIP() << "this machine does not let a process follow another one";
+  if (!test::calls_are_counted()) GTEST_SKIP() << test::kNotCounted;
   const Arguments settings = {"train.batch=2", "train.accumulation=2", "train.steps=60",
                               "train.share_optimizer=true"};
   // The helper is killed as it makes one system call more than these; returns those that it made.
@@ -135,13 +130,11 @@ TEST_F(SeveralProcesses, GoOnAfterOneWasKilled) {
     EXPECT_EQ(helper.wait().status, status == 0 ? 0 : -SIGKILL);
     return std::pair(helper.system_calls(), outcome.err);
   };
-  const int64_t calls = train_until("whole", std::numeric_limits<int64_t>::max(), 0).first;
+  const int64_t calls = train_until("whole", test::kAllCalls, 0).first;
   EXPECT_THAT(train_until("killed", calls * 2 / 3, 1).second,
               HasSubstr("tessera: process 0 of 2 has lost process 1: "));
   const auto again = train_arguments("killed", settings, {"--resume"});
-  const auto [leader, helper] = in_two(again, again);
-  EXPECT_EQ(leader.status, 0) << leader.err;
-  EXPECT_EQ(helper.status, 0) << helper.err;
+  expect_both_succeed(in_two(again, again));
   EXPECT_EQ(losses("killed"), losses("whole"));
 }
 
@@ -156,11 +149,9 @@ TEST_F(SeveralProcesses, EvaluateWhatOneDoes) {
   for (const auto& how : evaluations) {
     const Arguments arguments = joined({"eval", "--model", trained_model(), "--json"}, how);
     const std::string one = done(arguments);
-    const auto [leader, helper] = in_two(arguments, arguments);
-    ASSERT_EQ(leader.status, 0) << leader.err;
-    EXPECT_EQ(helper.status, 0);
-    EXPECT_EQ(helper.out + helper.err, "");
-    const auto expected = nlohmann::json::parse(one), found = nlohmann::json::parse(leader.out);
+    const auto two = in_two(arguments, arguments);
+    expect_both_succeed(two);
+    const auto expected = nlohmann::json::parse(one), found = nlohmann::json::parse(two.first.out);
     EXPECT_EQ(found["tokens"], expected["tokens"]);
     EXPECT_EQ(found["bytes"], expected["bytes"]);
     for (const char* what : {"loss", "perplexity", "bits_per_byte"})
@@ -170,7 +161,7 @@ TEST_F(SeveralProcesses, EvaluateWhatOneDoes) {
 
 // A character that the tokenizer lacks is found by the process that encodes its document or piece.
 TEST_F(SeveralProcesses, EvaluateWithoutEncodingTheTextOfOthers) {
-  ASSERT_EQ(train("run", {"train.steps=1", "data.tokenizer=character"}).status, 0);
+  done(train_arguments("run", {"train.steps=1", "data.tokenizer=character"}));
   const auto expect_helper_fails = [&] {
     const Arguments arguments = {"eval", "--model", path("run/model"), "--data", path("texts")};
     const auto [leader, helper] = in_two(arguments, arguments);

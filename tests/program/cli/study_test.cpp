@@ -10,18 +10,11 @@ using ::testing::HasSubstr;
 class StudyVerb : public Workplace {
  protected:
   Outcome language_models(const Arguments& settings) const {
-    Arguments arguments = {"study", "memory-mosaics/language-model", "--quick", "--out",
-                           path("study")};
-    const auto set = [&](const std::string& setting) {
-      arguments.insert(arguments.end(), {"--set", setting});
-    };
-    set("data.text=" + path("text.txt"));
-    set("data.tokenizer=byte");
-    for (const char* setting : {"window=32", "channels=16", "heads=2", "layers=1", "train.batch=4",
-                                "train.evaluate_batches=2"})
-      set(setting);
-    for (const auto& setting : settings) set(setting);
-    return tessera(arguments);
+    return tessera(
+        joined({"study", "memory-mosaics/language-model", "--quick", "--out", path("study"),
+                "--set", "data.text=" + path("text.txt"), "data.tokenizer=byte", "window=32",
+                "channels=16", "heads=2", "layers=1", "train.batch=4", "train.evaluate_batches=2"},
+               settings));
   }
 };
 
@@ -106,10 +99,8 @@ TEST_F(StudyVerb, RefusesSettingsThatItDoesNotHave) {
 
 TEST_F(StudyVerb, AsksTrainedModelsAboutStories) {
   const auto prompts = [&](const Arguments& settings, const std::string& folder) {
-    Arguments arguments = {"study", "memory-mosaics/prompts", "--quick", "--out", path(folder)};
-    for (const std::string& setting : settings)
-      arguments.insert(arguments.end(), {"--set", setting});
-    return tessera(arguments);
+    return tessera(joined(
+        {"study", "memory-mosaics/prompts", "--quick", "--out", path(folder), "--set"}, settings));
   };
   const Arguments tiny = {"data.stories=40",
                           "data.tokenizer=byte",
@@ -140,7 +131,7 @@ TEST_F(StudyVerb, AsksTrainedModelsAboutStories) {
 
 TEST_F(StudyVerb, CountsStories) {
   done({"study", "memory-mosaics/stories", "--quick", "--out", path("study"), "--set",
-        "data.stories=60", "--set", "data.vocabulary=400", "--set", "validation_stories=10"});
+        "data.stories=60", "data.vocabulary=400", "validation_stories=10"});
   EXPECT_THAT(read_text(path("study/table-1.csv")), HasSubstr("train,stories,2200000,60\n"));
 }
 

@@ -134,7 +134,7 @@ class Workplace : public ::testing::Test {
   Arguments train_arguments(const std::string& out, const Arguments& settings = {},
                             const Arguments& more = {}) const {
     Arguments arguments = {"train", path("train.toml"), "--out", path(out)};
-    for (const auto& setting : settings) arguments.insert(arguments.end(), {"--set", setting});
+    if (!settings.empty()) arguments = joined(joined(arguments, {"--set"}), settings);
     return joined(arguments, more);
   }
   /// The loss of each step that a run has logged.

@@ -35,7 +35,7 @@ TEST_F(Training, LeavesARunWithAModelAndAReport) {
 }
 
 TEST_F(Training, GoesOnFromAModel) {
-  ASSERT_EQ(train("first", {"train.steps=60"}).status, 0);
+  done(train_arguments("first", {"train.steps=60"}));
   write_text(path("more.toml"), "[model]\nfrom = \"" + path("first/model") +
                                     "\"\ndropout = 0.2\n[data]\ntext = \"" + path("text.txt") +
                                     "\"\n[train]\nsteps = 4\nbatch = 4\nevaluate_every = 4\n" +
@@ -118,10 +118,8 @@ TEST_F(Training, OnATaskLeavesARunWithAModelAndAReport) {
 // Samples that a task wrote are files of one's own.
 TEST_F(Training, OnFilesOfOnesOwnLeavesAModelThatAnyTaskMeasures) {
   const std::string samples = path("copy.safetensors");
-  ASSERT_EQ(tessera({"data", "copy", "--count", "16", "--set", "bits=3", "--set", "max_length=2",
-                     "--tensors", samples})
-                .status,
-            0);
+  done({"data", "copy", "--count", "16", "--set", "bits=3", "--set", "max_length=2", "--tensors",
+        samples});
   write_text(path("own.toml"),
              fmt::format("[task]\nfile = \"{0}\"\nvalidation = \"{0}\"\ntest = \"{0}\"\n"
                          "[model]\nkind = \"stm\"\nslots = 1\nwidth = 4\ndistilled = 4\n"
@@ -142,10 +140,8 @@ TEST_F(Training, OnFilesOfOnesOwnLeavesAModelThatAnyTaskMeasures) {
   expect_refused(evaluated({"--task", "copy"}), 2, "expected [*, *, 5]");
   expect_refused(evaluated({}), 2, "give --task KIND, or --data FILE");
   expect_refused(evaluated({"--data", path("own.toml")}), 3, "own.toml: line 1");
-  EXPECT_EQ(tessera({"forward", "--model", path("own/model"), "--input", samples, "--output",
-                     path("y.safetensors")})
-                .status,
-            0);
+  done({"forward", "--model", path("own/model"), "--input", samples, "--output",
+        path("y.safetensors")});
 }
 
 TEST_F(Training, OnAGameLeavesARunWhoseAgentRuns) {
@@ -171,7 +167,7 @@ TEST_F(Training, OnAGameLeavesARunWhoseAgentRuns) {
 }
 
 TEST_F(Training, KeepsARunThatIsThere) {
-  ASSERT_EQ(train("run").status, 0);
+  done(train_arguments("run"));
   const std::string log = read_text(path("run/metrics.jsonl"));
   const std::string model = read_text(path("run/model/model.safetensors"));
   expect_refused(train("run", {"train.seed=2"}), 2,
@@ -225,16 +221,10 @@ TEST_F(Training, WritesSamplesWithACharacterTokenizerThatLacksThePrompt) {
 }
 
 TEST_F(Training, TakesATokenizerThatWasLearntBefore) {
-  ASSERT_EQ(tessera({"tokenizer", "train", path("text.txt"), "--vocabulary", "270", "--out",
-                     path("t.json")})
-                .status,
-            0);
-  ASSERT_EQ(train("run", {"data.tokenizer=" + path("t.json")}).status, 0);
+  done({"tokenizer", "train", path("text.txt"), "--vocabulary", "270", "--out", path("t.json")});
+  done(train_arguments("run", {"data.tokenizer=" + path("t.json")}));
   // Another tokenizer under the same name is another corpus.
-  ASSERT_EQ(tessera({"tokenizer", "train", path("text.txt"), "--vocabulary", "280", "--out",
-                     path("t.json")})
-                .status,
-            0);
+  done({"tokenizer", "train", path("text.txt"), "--vocabulary", "280", "--out", path("t.json")});
   std::filesystem::remove(path("run/metrics.jsonl"));
   std::filesystem::remove_all(path("run/checkpoints"));
   const Outcome again = train("run", {"data.tokenizer=" + path("t.json")});
@@ -245,7 +235,7 @@ TEST_F(Training, TakesATokenizerThatWasLearntBefore) {
 TEST_F(Training, SaysWhatTheDiskRefused) {
   write_text(path("file"), "");
   expect_refused(train("file/run"), 1, "file/run");
-  ASSERT_EQ(train("run", {"train.steps=10"}).status, 0);
+  done(train_arguments("run", {"train.steps=10"}));
   const std::string model = read_text(path("run/model/model.safetensors"));
 
   ProcessOptions small_disk;
