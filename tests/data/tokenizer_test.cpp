@@ -166,12 +166,14 @@ TEST(Tokenizer, TakesBothWaysToWriteMerges) {
             Tokenizer::parse(small_bpe_json().dump(), "file").digest());
 }
 
+/// The refusal of the small tokenizer with another value at a place of its file.
+std::string changed(const char* place, const Json& value) {
+  Json json = small_bpe_json();
+  json[Json::json_pointer(place)] = value;
+  return refusal(json);
+}
+
 TEST(Tokenizer, RefusesWhatItDoesNotImplement) {
-  const auto changed = [](const char* place, const Json& value) {
-    Json json = small_bpe_json();
-    json[Json::json_pointer(place)] = value;
-    return refusal(json);
-  };
   EXPECT_THAT(changed("/model/type", "Unigram"), HasSubstr("its model is Unigram, only BPE"));
   EXPECT_THAT(changed("/model/type", "WordPiece"), HasSubstr("WordPiece"));
   EXPECT_THAT(changed("/normalizer", {{"type", "NFC"}}), HasSubstr("its normalizer is NFC"));
@@ -186,11 +188,6 @@ TEST(Tokenizer, RefusesWhatItDoesNotImplement) {
 }
 
 TEST(Tokenizer, RefusesDamage) {
-  const auto changed = [](const char* place, const Json& value) {
-    Json json = small_bpe_json();
-    json[Json::json_pointer(place)] = value;
-    return refusal(json);
-  };
   EXPECT_THAT(changed("/model/vocab/ab", 97), HasSubstr("the id 97 belongs to"));
   EXPECT_THAT(changed("/model/vocab/ab", -1), HasSubstr("has the id -1"));
   EXPECT_THAT(changed("/model/vocab/ab", 1.5), HasSubstr("has the id 1.5"));

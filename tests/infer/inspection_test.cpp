@@ -52,12 +52,8 @@ TEST(Inspection, ThePartsOfAModelOfFewerBitsAddUpToo) {
 }
 
 TEST(Inspection, BiasesCountToo) {
-  MemoryMosaicConfig config{.vocabulary = kVocabulary,
-                            .window = kWindow,
-                            .layers = 2,
-                            .heads = 2,
-                            .channels = 8,
-                            .bias = true};
+  MemoryMosaicConfig config = test::tiny_mosaic_config();
+  config.bias = true;
   MemoryMosaic model(config);
   at::NoGradGuard no_grad;
   for (auto& named : model.named_parameters())
@@ -68,13 +64,9 @@ TEST(Inspection, BiasesCountToo) {
 }
 
 TEST(Inspection, TheSlotsOfAPersistentMemoryAddUpToWhatItAdded) {
-  MemoryMosaicConfig config{.vocabulary = kVocabulary,
-                            .window = kWindow,
-                            .layers = 2,
-                            .heads = 2,
-                            .channels = 8,
-                            .persistent_slots = 5,
-                            .persistent_count = 3};
+  MemoryMosaicConfig config = test::tiny_mosaic_config();
+  config.persistent_slots = 5;
+  config.persistent_count = 3;
   MemoryMosaic model(config);
   const Inspection result = inspect(model, some_text(6, 1), 5, {.memories = 1000});
   for (const BlockInspection& block : result.blocks) {

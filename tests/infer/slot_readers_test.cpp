@@ -120,11 +120,9 @@ TEST(SlotReaders, AFileOfFewerOrMoreLayersThanTheModelIsRefused) {
   const auto model = test::tiny_mosaic();  // of 2 layers
   save_model(folder.path(), *model);
   for (const int64_t layers : {1, 3}) {
-    MemoryMosaic other({.vocabulary = kVocabulary,
-                        .window = kWindow,
-                        .layers = layers,
-                        .heads = 2,
-                        .channels = 8});
+    MemoryMosaicConfig config = test::tiny_mosaic_config();
+    config.layers = layers;
+    MemoryMosaic other(config);
     measured(other, some_text(20, 1)).save(folder.path());
     EXPECT_THAT(test::message_of<DataError>([&] { SlotReaders::load(folder.path(), *model); }),
                 testing::HasSubstr(fmt::format(

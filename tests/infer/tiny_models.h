@@ -23,15 +23,16 @@ std::shared_ptr<LanguageModel> with_distinct_logits(std::shared_ptr<Model> model
   return model;
 }
 
+inline MemoryMosaicConfig tiny_mosaic_config() {
+  return {.vocabulary = kVocabulary, .window = kWindow, .layers = 2, .heads = 2, .channels = 8};
+}
+
 inline std::shared_ptr<LanguageModel> tiny_mosaic(
     Parameterisation parameterisation = Parameterisation::kPaper,
     int64_t vocabulary = kVocabulary) {
-  const MemoryMosaicConfig config{.vocabulary = vocabulary,
-                                  .window = kWindow,
-                                  .layers = 2,
-                                  .heads = 2,
-                                  .channels = 8,
-                                  .parameterisation = parameterisation};
+  MemoryMosaicConfig config = tiny_mosaic_config();
+  config.vocabulary = vocabulary;
+  config.parameterisation = parameterisation;
   return with_distinct_logits(std::make_shared<MemoryMosaic>(config));
 }
 

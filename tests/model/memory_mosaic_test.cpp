@@ -17,7 +17,6 @@ namespace tessera {
 namespace {
 
 using test::Matrix;
-using test::shake;
 using test::Vector;
 
 class SlowMosaic : public test::SlowNetwork {
@@ -115,15 +114,8 @@ TEST(MemoryMosaic, AgreesWithTheFormulasWrittenOut) {
       config.bias = bias;
       config.persistent_count = bias ? 2 : 1;
       MemoryMosaic model(config);
-      shake(model);
-      model.to(at::kDouble);
-      for (const std::vector<int64_t>& tokens :
-           {std::vector<int64_t>{3}, {3, 3}, {1, 2, 10, 0, 2, 2, 7, 9, 1}}) {
-        const at::Tensor logits =
-            model.logits(model.hidden(at::tensor(tokens, at::kLong).unsqueeze(0)));
-        EXPECT_LT(test::relative_error(logits, SlowMosaic(model).logits(tokens)), 1e-9)
-            << tokens.size() << " tokens, bias " << bias;
-      }
+      SCOPED_TRACE(bias);
+      test::expect_formulas<SlowMosaic>(model, {{3}, {3, 3}, {1, 2, 10, 0, 2, 2, 7, 9, 1}});
     }
 }
 

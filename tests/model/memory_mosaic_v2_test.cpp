@@ -108,15 +108,9 @@ TEST(MemoryMosaicV2, AgreesWithTheFormulasWrittenOut) {
     auto config = small_v2();
     config.bias = bias;
     MemoryMosaicV2 model(config);
-    shake(model);
-    model.to(at::kDouble);
-    for (const std::vector<int64_t>& tokens :
-         {std::vector<int64_t>{3}, {3, 3}, {1, 2, 10, 0, 2, 2, 7, 9, 1, 4, 4, 8}}) {
-      const at::Tensor logits =
-          model.logits(model.hidden(at::tensor(tokens, at::kLong).unsqueeze(0)));
-      EXPECT_LT(test::relative_error(logits, SlowMosaicV2(model).logits(tokens)), 1e-9)
-          << tokens.size() << " tokens, bias " << bias;
-    }
+    SCOPED_TRACE(bias);
+    test::expect_formulas<SlowMosaicV2>(model,
+                                        {{3}, {3, 3}, {1, 2, 10, 0, 2, 2, 7, 9, 1, 4, 4, 8}});
   }
 }
 

@@ -1,15 +1,16 @@
 #pragma once
 
 #include <ATen/ATen.h>
-#include <ATen/CPUGeneratorImpl.h>
-#include <ATen/core/grad_mode.h>
-#include <torch/nn/module.h>
+#include <gtest/gtest.h>
 
 #include <cmath>
 #include <functional>
 #include <map>
 #include <string>
 #include <vector>
+
+#include "tests/support/numerical_gradient.h"
+#include "tests/support/shake.h"
 
 namespace tessera::test {
 
@@ -19,14 +20,6 @@ using Matrix = std::vector<Vector>;  // [T][C]
 inline Vector values_of(const at::Tensor& tensor) {
   const at::Tensor flat = tensor.detach().to(at::kDouble).contiguous().flatten();
   return {flat.data_ptr<double>(), flat.data_ptr<double>() + flat.numel()};
-}
-
-/// Moves every parameter away from its symmetric first value.
-inline void shake(torch::nn::Module& model) {
-  at::NoGradGuard no_grad;
-  auto generator = at::make_generator<at::CPUGeneratorImpl>(5);
-  for (auto& parameter : model.parameters())
-    parameter.add_(at::empty_like(parameter).normal_(0, 0.1, generator));
 }
 
 /// A network of blocks written out from its formulas, one number at a time, in double. It shares
@@ -140,5 +133,18 @@ class SlowNetwork {
 
   std::map<std::string, Vector> parameters_;
 };
+
+/// Holds the logits of a model, shaken and in doubles, against those of the formulas.
+template <typename Slow, typename Model>
+void expect_formulas(Model& model, const std::vector<std::vector<int64_t>>& texts) {
+  shake(model);
+  model.to(at::kDouble);
+  for (const auto& tokens : texts) {
+    const at::Tensor logits =
+        model.logits(model.hidden(at::tensor(tokens, at::kLong).unsqueeze(0)));
+    EXPECT_LT(relative_error(logits, Slow(model).logits(tokens)), 1e-9)
+        << tokens.size() << " tokens";
+  }
+}
 
 }  // namespace tessera::test

@@ -14,48 +14,50 @@ namespace {
 
 constexpr double kLaw = std::numeric_limits<double>::infinity();
 
-/// The ratio of the predicted to the simulated error and its standard error; the simulation is of
-/// the embeddings, and of the samples where the plan has any.
-Spread predicted_over_simulated(const AssociationTask& task, const MemoryPlan& plan) {
-  const Spread simulated = simulate_plan(task, plan, 500, 1);
+/// A law of so many inputs with this exponent, and outputs.
+struct Law {
+  double alpha;
+  int64_t inputs;
+  int32_t outputs;
+};
+
+/// The simulation is of the embeddings, and of the samples where the plan has any.
+void expect_simulated_error(const Law& law, const MemoryPlan& plan) {
+  const Spread simulated =
+      simulate_plan(zipf_task(law.inputs, law.outputs, law.alpha), plan, 500, 1);
   const double ratio = plan.error / simulated.mean;
-  return {ratio, ratio * simulated.deviation / simulated.mean, simulated.runs};
+  EXPECT_NEAR(ratio, 1, 0.03 + 2 * ratio * simulated.standard_error() / simulated.mean)
+      << law.alpha << " " << law.inputs << " " << law.outputs << ", error " << plan.error << ", d "
+      << plan.dimension;
 }
 
 TEST(Planner, KeepsItsPromiseInSimulation) {
-  struct Case {
-    double alpha;
-    int64_t inputs;
-    int32_t outputs;
-    double error;
-  };
-  for (const Case& c : {Case{2, 100, 5, .1}, Case{2, 10, 5, .1}, Case{2, 30, 2, .05},
-                        Case{2, 1000, 50, .05}, Case{1.5, 1000, 5, .3}, Case{1.2, 300, 10, .2},
-                        Case{1, 100, 10, .1}, Case{3, 1000, 5, .01}, Case{0.5, 100, 5, .1}}) {
-    const MemoryPlan plan = plan_memory(RankedLaw::zipf(c.inputs, c.alpha), c.outputs, c.error);
-    EXPECT_LE(plan.error, c.error);
-    const Spread ratio = predicted_over_simulated(zipf_task(c.inputs, c.outputs, c.alpha), plan);
-    EXPECT_NEAR(ratio.mean, 1, 0.03 + 2 * ratio.standard_error())
-        << c.alpha << " " << c.inputs << " " << c.outputs << " " << c.error;
+  for (const auto& [law, error] : {std::pair{Law{2, 100, 5}, .1},
+                                   {{2, 10, 5}, .1},
+                                   {{2, 30, 2}, .05},
+                                   {{2, 1000, 50}, .05},
+                                   {{1.5, 1000, 5}, .3},
+                                   {{1.2, 300, 10}, .2},
+                                   {{1, 100, 10}, .1},
+                                   {{3, 1000, 5}, .01},
+                                   {{0.5, 100, 5}, .1}}) {
+    const MemoryPlan plan = plan_memory(RankedLaw::zipf(law.inputs, law.alpha), law.outputs, error);
+    EXPECT_LE(plan.error, error);
+    expect_simulated_error(law, plan);
   }
 }
 
 TEST(Planner, PredictsTheErrorInADimension) {
-  struct Case {
-    double alpha;
-    int64_t inputs;
-    int32_t outputs;
-    int64_t dimension;
-  };
-  for (const Case& c :
-       {Case{2, 10, 5, 18}, Case{2, 10, 5, 10}, Case{2, 100, 5, 18}, Case{2, 100, 5, 40},
-        Case{1.5, 1000, 5, 18}, Case{2, 1000, 50, 40}, Case{1, 100, 10, 18}, Case{2, 30, 2, 18}}) {
-    const MemoryPlan plan =
-        best_memory(RankedLaw::zipf(c.inputs, c.alpha), c.outputs, c.dimension, kLaw);
-    const Spread ratio = predicted_over_simulated(zipf_task(c.inputs, c.outputs, c.alpha), plan);
-    EXPECT_NEAR(ratio.mean, 1, 0.03 + 2 * ratio.standard_error())
-        << c.alpha << " " << c.inputs << " " << c.outputs << " " << c.dimension;
-  }
+  for (const auto& [law, dimension] : {std::pair{Law{2, 10, 5}, 18},
+                                       {{2, 10, 5}, 10},
+                                       {{2, 100, 5}, 18},
+                                       {{2, 100, 5}, 40},
+                                       {{1.5, 1000, 5}, 18},
+                                       {{2, 1000, 50}, 40},
+                                       {{1, 100, 10}, 18},
+                                       {{2, 30, 2}, 18}})
+    expect_simulated_error(
+        law, best_memory(RankedLaw::zipf(law.inputs, law.alpha), law.outputs, dimension, kLaw));
 }
 
 TEST(Planner, KnowsWhichOutputsGetMorePlacesThanOthers) {

@@ -53,8 +53,9 @@ TEST_F(Damage, OfConfigurationAndTokenizer) {
 TEST_F(Damage, OfTheLedgersFile) {
   const std::string name = "ledger.sqlite";
   expect_noticed(name, "is damaged", [](auto& bytes) { bytes.resize(bytes.size() - 4096); });
-  expect_noticed(name, "", [](auto& bytes) { bytes.resize(5000); });
-  expect_noticed(name, "", [](auto& bytes) { bytes = "not a database, by any means"; });
+  expect_noticed(name, "is damaged", [](auto& bytes) { bytes.resize(5000); });
+  expect_noticed(name, "file is not a database",
+                 [](auto& bytes) { bytes = "not a database, by any means"; });
   expect_noticed(name, "is not the ledger", [](auto& bytes) { bytes.clear(); });
   const std::string whole = content_of(file(name));
   int noticed = 0;
@@ -169,42 +170,45 @@ class SmallDisk {
   bool mounted_ = false;
 };
 
-TEST_F(StoreTest, AFullDiskLeavesTheStoreAsItWas) {
-  const SmallDisk disk(folder_ / "disk");
-  if (!disk.mounted()) GTEST_SKIP() << "this user may not mount a file system";
-  const auto path = store("disk/store");
-  MemoStore::create(path, small_memory(), byte_tokenizer());
-  memorize(path, "one", document_text(1));
-  const std::string before = digest(path);
+/// A store with one document on such a disk.
+class StoreOnASmallDisk : public StoreTest {
+ protected:
+  void SetUp() override {
+    if (!disk_.mounted()) GTEST_SKIP() << "this user may not mount a file system";
+    create(path_, byte_tokenizer());
+    memorize(path_, "one", document_text(1));
+  }
+
+  const SmallDisk disk_{folder_ / "disk"};
+  const std::filesystem::path path_ = store("disk/store");
+};
+
+TEST_F(StoreOnASmallDisk, AFullDiskLeavesTheStoreAsItWas) {
+  const std::string before = digest(path_);
   std::string long_text;
   while (long_text.size() < 300000) long_text += document_text(static_cast<int>(long_text.size()));
-  EXPECT_THAT(message_of<SystemError>([&] { memorize(path, "long", long_text); }),
+  EXPECT_THAT(message_of<SystemError>([&] { memorize(path_, "long", long_text); }),
               HasSubstr("No space left on device"));
-  EXPECT_EQ(digest(path), before);
-  EXPECT_EQ(verify(MemoStore(path)).totals.documents, 1);
+  EXPECT_EQ(digest(path_), before);
+  EXPECT_EQ(verify(MemoStore(path_)).totals.documents, 1);
   // Little enough for the ledger, too much for the matrix beside it.
   overwrite(folder_ / "disk/filler", std::string(170000, 'x'));
   bool full = false;
   for (int number = 2; number < 30 && !full; ++number)
     full = message_of<SystemError>(
-               [&] { memorize(path, std::to_string(number), document_text(number)); }) != "";
+               [&] { memorize(path_, std::to_string(number), document_text(number)); }) != "";
   EXPECT_TRUE(full);
-  EXPECT_EQ(verify(MemoStore(path)).digest, digest(path));
+  EXPECT_EQ(verify(MemoStore(path_)).digest, digest(path_));
   std::filesystem::remove(folder_ / "disk/filler");
-  memorize(path, "last", document_text(40));
-  EXPECT_EQ(verify(MemoStore(path)).digest, digest(path));
+  memorize(path_, "last", document_text(40));
+  EXPECT_EQ(verify(MemoStore(path_)).digest, digest(path_));
 }
 
-TEST_F(StoreTest, IsReadWhereNobodyCanWrite) {
-  const SmallDisk disk(folder_ / "disk");
-  if (!disk.mounted()) GTEST_SKIP() << "this user may not mount a file system";
-  const auto path = store("disk/store");
-  MemoStore::create(path, small_memory(), byte_tokenizer());
-  memorize(path, "one", document_text(1));
-  disk.remount(MS_RDONLY);
-  EXPECT_EQ(text_of(MemoStore(path), "one"), document_text(1));
-  EXPECT_EQ(verify(MemoStore(path)).totals.documents, 1);
-  EXPECT_THROW(memorize(path, "two", document_text(2)), SystemError);
+TEST_F(StoreOnASmallDisk, IsReadWhereNobodyCanWrite) {
+  disk_.remount(MS_RDONLY);
+  EXPECT_EQ(text_of(MemoStore(path_), "one"), document_text(1));
+  EXPECT_EQ(verify(MemoStore(path_)).totals.documents, 1);
+  EXPECT_THROW(memorize(path_, "two", document_text(2)), SystemError);
 }
 
 }  // namespace

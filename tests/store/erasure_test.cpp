@@ -1,6 +1,5 @@
 // After a forget nothing of the document is left in any file of the store.
 
-#include <chrono>
 #include <memory>
 
 #include "tessera/store/verify.h"
@@ -163,8 +162,7 @@ TEST_F(Erasure, AReaderDoesNotDisturbEdits) {
   auto reader = std::make_unique<MemoStore>(store());
   MemoWriter writer(store());
   writer.forget("name-100");
-  const auto started = std::chrono::steady_clock::now();
-  while (std::chrono::steady_clock::now() - started < std::chrono::seconds(1)) {
+  for (int edit = 0; edit < 200; ++edit) {
     writer.memorize("name-101", secret(101), Duplicates::kRefuse);
     writer.forget("name-101");
   }

@@ -2,7 +2,6 @@
 // double: both must give the same outputs and states.
 
 #include <ATen/ATen.h>
-#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +9,7 @@
 #include "tessera/memory/mosaic/context_memory.h"
 #include "tessera/memory/mosaic/persistent_memory.h"
 #include "tests/support/numerical_gradient.h"
+#include "tests/support/shake.h"
 
 namespace tessera {
 namespace {
@@ -28,10 +28,7 @@ MemoryOptions options(Parameterisation parameterisation, bool bias) {
 /// Every parameter away from its first value.
 template <typename Unit>
 Unit shaken(Unit unit) {
-  at::NoGradGuard no_grad;
-  auto generator = at::make_generator<at::CPUGeneratorImpl>(5);
-  for (auto& parameter : unit->parameters())
-    parameter.add_(at::empty_like(parameter).normal_(0, 0.05, generator));
+  test::shake(*unit, 0.05);
   return unit;
 }
 

@@ -14,8 +14,10 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 
-/// A safetensors file with this header, whatever it claims.
-std::string with_header(const std::string& header, uint64_t length, const std::string& data) {
+/// A safetensors file with this header, whatever it claims, and this length of it.
+std::string with_header(const std::string& header, const std::string& data = "",
+                        std::optional<uint64_t> claimed = {}) {
+  const uint64_t length = claimed.value_or(header.size());
   std::string file(sizeof length, '\0');
   std::memcpy(file.data(), &length, sizeof length);
   return file + header + data;
@@ -106,17 +108,17 @@ TEST_F(ModelFiles, DamagedWeights) {
   const std::string good = read_text(path("model/model.safetensors"));
   expect_damage_refused(
       "model.safetensors",
-      {{"", ""},
-       {good.substr(0, 200), ""},
-       {good.substr(0, good.size() - 1), ""},
-       {good + "x", ""},
-       {with_header("{}", uint64_t{1} << 63, ""), ""},
-       {with_header("{}", 2, ""), ""},
-       {with_header("{\"a\":", 5, ""), ""},
-       {with_header(R"({"a":{"dtype":"F32","shape":[4],"data_offsets":[0,9999]}})", 57, "1234"),
-        ""},
-       {with_header(R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", 55, "1234"),
-        ""}});
+      {{"", "has 0 bytes, too few"},
+       {good.substr(0, 200), "in a file of 200; it is truncated"},
+       {good.substr(0, good.size() - 1), "the file is truncated"},
+       {good + "x", "the file is too long"},
+       {with_header("{}", "", uint64_t{1} << 63), "announces a header of 9223372036854775808"},
+       {with_header("{}"), "tensor 'embedding' is missing"},
+       {with_header("{\"a\":"), "not valid JSON"},
+       {with_header(R"({"a":{"dtype":"F32","shape":[4],"data_offsets":[0,9999]}})", "1234"),
+        "in bytes 0 to 9999, which does not fit"},
+       {with_header(R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", "1234"),
+        "has the size or offset -1"}});
 }
 
 TEST_F(ModelFiles, TokenizersOfOtherModels) {
