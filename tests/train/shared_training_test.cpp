@@ -176,11 +176,13 @@ TEST(SharedOptimizer, KeepsEachStateOnce) {
 }
 
 TEST(HelpTraining, RefusesSharesThatAreNotEven) {
-  TrainConfig config;
+  TrainConfig config = tiny_config();
   config.accumulation = 3;
-  EXPECT_THAT(message_of<UsageError>([&] { check_shares(config, 2); }),
+  TinyNetwork network;
+  const TinyLearner learner(network, config);
+  EXPECT_THAT(message_of<UsageError>([&] { learner.check_shares(2); }),
               HasSubstr("train.accumulation is 3, expected a multiple of the 2 processes"));
-  check_shares(config, 3);
+  learner.check_shares(3);
 }
 
 }  // namespace

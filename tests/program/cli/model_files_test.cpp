@@ -268,13 +268,9 @@ TEST_P(Parity, OutputsAndGradientsAreTheReferences) {
   const std::string weights = test::golden_file(name + ".weights.safetensors");
   const std::string output = test::golden_file(name + ".expected.safetensors");
   if (!std::filesystem::exists(weights)) GTEST_SKIP() << "there is no " << weights;
-  const Outcome import =
-      tessera({"import", "--from", kind, "--weights", weights, "--out", path("model")});
-  ASSERT_EQ(import.status, 0) << import.err;
-  const Outcome forward =
-      tessera({"forward", "--model", path("model"), "--input", output, "--output",
-               path("y.safetensors"), "--gradients", "--names", "source"});
-  ASSERT_EQ(forward.status, 0) << forward.err;
+  done({"import", "--from", kind, "--weights", weights, "--out", path("model")});
+  done({"forward", "--model", path("model"), "--input", output, "--output", path("y.safetensors"),
+        "--gradients", "--names", "source"});
 
   const auto expected = safetensors::File::open(output);
   const auto found = safetensors::File::open(path("y.safetensors"));

@@ -139,8 +139,7 @@ TEST_F(Resuming, AfterASignalBehindTheLastStepMeasuresTheRest) {
   EXPECT_THAT(stopped.err, HasSubstr("the same command with --resume measures it"));
   EXPECT_THAT(read_text(path("run/report.html")), HasSubstr("not measured"));
   const std::string trained = model("run");
-  const Outcome rest = train("run", {"sample.tokens=5"}, {"--resume"});
-  ASSERT_EQ(rest.status, 0) << rest.err;
+  done(train_arguments("run", {"sample.tokens=5"}, {"--resume"}));
   EXPECT_EQ(model("run"), trained);
   EXPECT_THAT(read_text(path("run/report.html")), ::testing::Not(HasSubstr("not measured")));
 }
@@ -165,8 +164,7 @@ TEST_F(Resuming, RefusesAnotherConfigurationOrText) {
   refused("train.steps=5", "has made 30 updates, and train.steps is 5; give 30 or more");
   EXPECT_EQ(read_text(path("run/config.toml")), configuration);
 
-  const Outcome longer = train("run", {"train.steps=40"}, {"--resume"});
-  ASSERT_EQ(longer.status, 0) << longer.err;
+  done(train_arguments("run", {"train.steps=40"}, {"--resume"}));
   EXPECT_THAT(read_text(path("run/config.toml")), HasSubstr("steps = 40"));
 }
 

@@ -25,10 +25,7 @@ class TokenizerVerb : public Workplace {
         tessera(joined({"tokenizer", "encode", "--tokenizer", tokenizer}, more), {.input = text});
     EXPECT_EQ(ids.status, 0) << ids.err;
     EXPECT_EQ(ids.err, "");
-    const Outcome back =
-        tessera({"tokenizer", "decode", "--tokenizer", tokenizer}, {.input = ids.out});
-    EXPECT_EQ(back.status, 0) << back.err;
-    return back.out;
+    return done({"tokenizer", "decode", "--tokenizer", tokenizer}, {.input = ids.out});
   }
 };
 
@@ -89,10 +86,9 @@ TEST_F(TokenizerVerb, LearnsFromAFolderAndRefusesWhatIsNoText) {
   std::filesystem::create_directory(path("texts"));
   write_text(path("texts/a.txt"), "ab ab");
   write_text(path("texts/b.txt"), "cd cd");
-  const Outcome run =
-      tessera({"tokenizer", "train", path("texts"), "--kind", "character", "--out", path("t")});
-  EXPECT_EQ(run.status, 0) << run.err;
-  EXPECT_THAT(run.out, HasSubstr("on 10 bytes of text"));
+  const std::string run =
+      done({"tokenizer", "train", path("texts"), "--kind", "character", "--out", path("t")});
+  EXPECT_THAT(run, HasSubstr("on 10 bytes of text"));
   write_text(path("texts/c.txt"), std::string("bi\0nary", 7));
   expect_refused(tessera({"tokenizer", "train", path("texts"), "--out", path("t")}), 3,
                  "c.txt: byte 2");
@@ -103,10 +99,9 @@ TEST_F(TokenizerVerb, DataTextJoinsTheFilesOfAFolder) {
   write_text(path("texts/a.txt"), "first\n");
   write_text(path("texts/b.txt"), "second\n");
   write_text(path("texts/c.md"), "third\n");
-  const Outcome run =
-      tessera({"data", "text", path("texts"), "--suffix", ".txt", "--out", path("joined.txt")});
-  EXPECT_EQ(run.status, 0) << run.err;
-  EXPECT_THAT(run.out, HasSubstr("13 bytes"));
+  const std::string run =
+      done({"data", "text", path("texts"), "--suffix", ".txt", "--out", path("joined.txt")});
+  EXPECT_THAT(run, HasSubstr("13 bytes"));
   EXPECT_EQ(read_text(path("joined.txt")), "first\nsecond\n");
 
   write_text(path("texts/a.txt"), std::string("bi\0nary", 7));

@@ -69,12 +69,10 @@ TEST_F(Training, OfAGptLearns) {
              "[model]\nkind = \"gpt\"\nlayers = 1\n"
              "heads = 2\nchannels = 16\nwindow = 32\n");
   const auto loss = [&](const std::string& steps) {
-    const Outcome run =
-        tessera({"train", path("gpt.toml"), "--out", path("gpt" + steps), "--set",
-                 "data.text=" + path("text.txt"), "data.tokenizer=byte", "train.batch=4",
-                 "train.learning_rate=0.02", "train.warmup_steps=5", "train.evaluate_batches=2",
-                 "train.steps=" + steps});
-    EXPECT_EQ(run.status, 0) << run.err;
+    done({"train", path("gpt.toml"), "--out", path("gpt" + steps), "--set",
+          "data.text=" + path("text.txt"), "data.tokenizer=byte", "train.batch=4",
+          "train.learning_rate=0.02", "train.warmup_steps=5", "train.evaluate_batches=2",
+          "train.steps=" + steps});
     const std::string log = read_text(path("gpt" + steps + "/metrics.jsonl"));
     const auto last = nlohmann::json::parse(log.substr(log.rfind('{', log.rfind('{') - 1)));
     return last["metrics"]["loss"].get<double>();
@@ -214,10 +212,9 @@ TEST_F(Training, RefusesTextsThatAreNone) {
 }
 
 TEST_F(Training, WritesSamplesWithACharacterTokenizerThatLacksThePrompt) {
-  const Outcome run =
-      train("run", {"data.tokenizer=character", "sample.prompt=QUIZ", "train.sample_every=15"});
-  EXPECT_EQ(run.status, 0) << run.err;
-  EXPECT_THAT(run.out, Not(HasSubstr("QUIZ")));
+  const std::string run = done(train_arguments(
+      "run", {"data.tokenizer=character", "sample.prompt=QUIZ", "train.sample_every=15"}));
+  EXPECT_THAT(run, Not(HasSubstr("QUIZ")));
 }
 
 TEST_F(Training, TakesATokenizerThatWasLearntBefore) {
@@ -247,8 +244,7 @@ TEST_F(Training, SaysWhatTheDiskRefused) {
   EXPECT_EQ(read_text(path("run/model/model.safetensors")), model);
 
   // With room again it goes on where it stood.
-  const Outcome rest = train("run", {"train.steps=20"}, {"--resume"});
-  EXPECT_EQ(rest.status, 0) << rest.err;
+  done(train_arguments("run", {"train.steps=20"}, {"--resume"}));
 }
 
 }  // namespace
