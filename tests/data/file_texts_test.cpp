@@ -4,12 +4,14 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include <cstdlib>
+#include <map>
+#include <string>
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/base/utf8.h"
 #include "tessera/data/text_source.h"
+#include "tests/support/environment.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera {
@@ -159,11 +161,9 @@ TEST_F(FileTexts, OfAPdfAreWhatPdftotextPrints) {
 
 TEST_F(FileTexts, SayWhatReadsAPdf) {
   write_file(folder_ / "a.pdf", "%PDF-1.4");
-  const std::string path = std::getenv("PATH");
-  ::setenv("PATH", "/nowhere", 1);
-  const std::string refusal = refusal_of(folder_ / "a.pdf");
-  ::setenv("PATH", path.c_str(), 1);
-  EXPECT_THAT(refusal, HasSubstr("not installed (Debian's poppler-utils)"));
+  const std::map<std::string, std::string> nowhere = {{"PATH", "/nowhere"}};
+  const test::Environment without_programs(nowhere);
+  EXPECT_THAT(refusal_of(folder_ / "a.pdf"), HasSubstr("not installed (Debian's poppler-utils)"));
 }
 
 }  // namespace

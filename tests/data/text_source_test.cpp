@@ -79,8 +79,6 @@ TEST_F(TextSourceFolder, AutomaticPrefersTheKeptBible) {
   EXPECT_THAT(documents(source), ElementsAre(Pair("Ge", "In the\n")));
 }
 
-using testing::ElementsAre;
-
 std::vector<std::string> documents_of(std::string_view text) {
   std::vector<std::string> documents;
   for_each_document(text, [&](std::string_view document) { documents.emplace_back(document); });

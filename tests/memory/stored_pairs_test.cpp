@@ -31,6 +31,13 @@ std::vector<float> keys_of(const StoredPairs& pairs, int64_t row) {
   return {keys.data_ptr<float>(), keys.data_ptr<float>() + keys.numel()};
 }
 
+/// The tensors of a file of the pairs, as they are now.
+TensorFile file_of(const StoredPairs& pairs) {
+  TensorFile file{"file", {}, {}};
+  for (const auto& [name, tensor] : pairs.tensors("")) file.tensors[name] = tensor.clone();
+  return file;
+}
+
 TEST(StoredPairs, AnEmptyMemoryReadsZero) {
   StoredPairs pairs;
   const at::Tensor query = at::ones({2, 3, 4});
@@ -145,8 +152,7 @@ TEST(StoredPairs, TwoFromOneFileAreApart) {
   const PairOptions options = {.bound = {2, Eviction::kOldest}};
   StoredPairs pairs(options);
   for (const double value : {1.0, 2.0}) pairs.store(pair_of(1, value), pair_of(1, value));
-  TensorFile file{"file", {}, {}};
-  for (const auto& [name, tensor] : pairs.tensors("")) file.tensors[name] = tensor.clone();
+  const TensorFile file = file_of(pairs);
   StoredPairs one = StoredPairs::from_tensors(file, "", options, 1, 1);
   const StoredPairs other = StoredPairs::from_tensors(file, "", options, 1, 1);
   one.store(pair_of(1, 3), pair_of(1, 3));  // in place of the first
@@ -157,8 +163,7 @@ TEST(StoredPairs, TwoFromOneFileAreApart) {
 TEST(StoredPairs, AFileThatLacksThePairsItCountsIsRefused) {
   StoredPairs pairs;
   pairs.store(pair_of(2, 1), pair_of(2, 1));
-  TensorFile file{"file", {}, {}};
-  for (const auto& [name, tensor] : pairs.tensors("")) file.tensors[name] = tensor.clone();
+  TensorFile file = file_of(pairs);
   EXPECT_EQ(StoredPairs::from_tensors(file, "", {}, 1, 1).counts(), pairs.counts());
   file.tensors.erase("keys");
   EXPECT_THROW(StoredPairs::from_tensors(file, "", {}, 1, 1), DataError);

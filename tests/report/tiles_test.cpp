@@ -59,8 +59,6 @@ TEST(Sketches, RefusePointsOutsideAndLinesToNowhere) {
   EXPECT_EQ(sketches.numbers().rows().size(), 0u);
 }
 
-using testing::HasSubstr;
-
 const std::map<char, std::string> kColours = {{'.', "#102030"}, {'#', "#ffffff"}, {'o', "#ff0000"}};
 
 /// A picture of these rows; each letter is a colour.

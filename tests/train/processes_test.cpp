@@ -5,11 +5,10 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <map>
-#include <optional>
 
 #include "tessera/base/error.h"
+#include "tests/support/environment.h"
 #include "tests/support/free_port.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/train/in_processes.h"
@@ -17,6 +16,7 @@
 namespace tessera {
 namespace {
 
+using test::Environment;
 using test::in_processes;
 using test::message_of;
 using testing::HasSubstr;
@@ -117,20 +117,6 @@ TEST(Processes, NameTheOneThatIsLost) {
       EXPECT_EQ(message_of<ProcessLost>(sum_on), message);
     });
 }
-
-/// Environment variables for the time of a test.
-class Environment {
- public:
-  explicit Environment(const std::map<std::string, std::string>& values) : values_(values) {
-    for (const auto& [name, value] : values) ::setenv(name.c_str(), value.c_str(), 1);
-  }
-  ~Environment() {
-    for (const auto& [name, value] : values_) ::unsetenv(name.c_str());
-  }
-
- private:
-  std::map<std::string, std::string> values_;
-};
 
 TEST(Rendezvous, IsWhatTheLauncherSays) {
   EXPECT_EQ(Rendezvous::from_environment().count, 1);
