@@ -60,8 +60,7 @@ Completion::Completion(Service& service, const CompletionRequest& request, const
 
 /// The ids of a prompt; an empty one begins a new text. A store takes a text as people type it, as
 /// recall does, unless the prompt is to be shown with its own tokens.
-Completion::Prompt Completion::read(const PromptContent& content,
-                                    const ServedStore::Unwanted& unwanted) const {
+Completion::Prompt Completion::read(const PromptContent& content, const Unwanted& unwanted) const {
   Prompt prompt;
   if (const auto* given = std::get_if<TokenIds>(&content)) {
     prompt.tokens = *given;

@@ -56,7 +56,7 @@ class Completion {
     void push(Event event);
   };
 
-  Prompt read(const PromptContent& content, const ServedStore::Unwanted& unwanted) const;
+  Prompt read(const PromptContent& content, const Unwanted& unwanted) const;
   bool scores_prompts() const;
   bool is_scored_to_the_end() const;
   void check_size() const;

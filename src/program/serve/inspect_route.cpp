@@ -36,7 +36,7 @@ struct Inspection {
 /// On the engine's thread, between two tokens of the texts that are being written.
 jobs::Inspect::Answer inspect_now(Engine& engine, const std::string& client,
                                   const std::shared_ptr<Inspection>& inspection,
-                                  const ServedStore::Unwanted& unwanted) {
+                                  const Unwanted& unwanted) {
   EngineRequest work;
   work.client = client;
   work.calls.push_back({[inspection] {

@@ -15,7 +15,7 @@ namespace {
 using config::Json;
 using store::MemoStore;
 
-constexpr int64_t kMostSourcesOfPart = 1000;
+constexpr int64_t kMostSourcesOfToken = 1000;
 constexpr int64_t kMostRows = 65536;
 constexpr int64_t kMostTokens = 65536;  // whose sources are looked for at once
 
@@ -106,7 +106,12 @@ Response sources_of_tokens(const MemoStore& store, const Request& request) {
     throw ApiError(413, "'tokens' holds {} tokens, expected at most {}", tokens.size(), kMostTokens)
         .about("tokens");
   const int64_t first = fields.integer("first", 0, 0, std::ssize(tokens));
-  const int64_t most = fields.integer("most", 3, 1, kMostSourcesOfPart);
+  const int64_t most = fields.integer("most", 3, 1, kMostSourcesOfToken);
+  const int64_t asked = (std::ssize(tokens) - first) * most;
+  if (asked > hosts::kMostSourcesAtOnce)
+    throw ApiError(413, "{} sources are asked for ('most' for each token), expected at most {}",
+                   asked, hosts::kMostSourcesAtOnce)
+        .about("most");
   Json list = Json::array();
   for (const store::TokenSources& found :
        store.sources(tokens, static_cast<size_t>(first), static_cast<size_t>(most))) {

@@ -62,13 +62,11 @@ ServedHosts::ServedHosts(std::vector<std::string> addresses, const hosts::HostOp
 
 nlohmann::ordered_json ServedHosts::recall(const std::string& prompt,
                                            const store::RecallOptions& options,
-                                           const ServedStore::Unwanted& unwanted) {
+                                           const Unwanted& unwanted) {
   std::unique_lock turn(asking_, std::defer_lock);
-  while (!turn.try_lock_for(kLookForClient))
-    if (unwanted()) throw given_up();
-  stores_.interrupt_when(unwanted);  // until the next question
+  if (!wait_for_turn(turn, unwanted)) throw given_up();
   try {
-    return hosts::json_of(stores_, prompt, hosts::recall(stores_, prompt, options));
+    return hosts::json_of(stores_, prompt, hosts::recall(stores_, prompt, options, unwanted));
   } catch (const Interrupted&) {
     throw given_up();
   } catch (const hosts::NoHostAnswers& error) {
@@ -109,7 +107,7 @@ int64_t query_number(const Request& request, const std::string& name, int64_t le
   return *number;
 }
 
-ServedStore::Unwanted Service::unwanted(std::function<bool()> hung_up) const {
+Unwanted Service::unwanted(std::function<bool()> hung_up) const {
   const auto end = std::chrono::steady_clock::now() +
                    std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                        std::chrono::duration<double>(limits.request_seconds));

@@ -16,6 +16,7 @@
 #include "program/serve/router.h"
 #include "program/serve/served_model.h"
 #include "program/serve/served_store.h"
+#include "program/serve/unwanted.h"
 #include "tessera/hosts/stores_of_hosts.h"
 
 namespace tessera::serve {
@@ -23,8 +24,6 @@ namespace tessera::serve {
 class ApiError;
 
 constexpr int64_t kFollowers = 16;  ///< limit of the clients that follow runs
-/// Between two looks at whether an answer is still wanted, of who waits for its turn.
-constexpr auto kLookForClient = std::chrono::milliseconds(20);
 
 struct ServiceLimits {
   int64_t tokens_per_request = int64_t{1} << 20;  ///< read and written, of all its texts
@@ -45,7 +44,7 @@ class ServedHosts {
   const std::vector<std::string>& addresses() const { return addresses_; }
   /// hosts::recall(), as JSON. Throws ApiError 503 where no host answers, and where it is unwanted.
   nlohmann::ordered_json recall(const std::string& prompt, const store::RecallOptions& options,
-                                const ServedStore::Unwanted& unwanted);
+                                const Unwanted& unwanted);
 
  private:
   std::vector<std::string> addresses_;
@@ -66,7 +65,7 @@ struct Service {
 
   /// Whether an answer is not wanted any more: its client has gone, or its time is over
   /// (ServiceLimits::request_seconds, from this call on).
-  ServedStore::Unwanted unwanted(std::function<bool()> hung_up) const;
+  Unwanted unwanted(std::function<bool()> hung_up) const;
   /// Throws ApiError 413 where the texts of a request have more tokens than its limits allow.
   void check_tokens(double tokens, const std::string& field) const;
 };

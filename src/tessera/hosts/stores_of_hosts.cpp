@@ -73,11 +73,15 @@ std::vector<StoresOfHosts::Part*> StoresOfHosts::present() const {
   return found;
 }
 
+void StoresOfHosts::look_up() const {
+  if (unwanted_ && unwanted_()) throw Interrupted("asking the hosts was given up");
+}
+
 /// call(part) of every part that is there, at the same time; its results in their order. Throws
 /// Again where one of them fails, which is absent from now on.
 template <typename Call>
 auto StoresOfHosts::each(const Call& call) const {
-  if (interrupts_ && interrupts_()) throw Interrupted("asking the hosts was given up");
+  look_up();
   const std::vector<Part*> asked = present();
   if (asked.empty()) throw Again{};
   std::vector<decltype(call(*asked.front()))> results(asked.size());
@@ -174,6 +178,7 @@ void StoresOfHosts::open(const std::function<bool(const Part&)>& which) {
   std::vector<Part*> asked;
   for (const auto& part : parts_)
     if (which(*part)) asked.push_back(part.get());
+  if (!asked.empty()) look_up();
   const auto failures = at_once(asked.size(), [&](size_t i) {
     Part& part = *asked[i];
     part.state.reset();
@@ -224,7 +229,10 @@ void StoresOfHosts::check_configurations() {
   }
 }
 
-std::vector<StoresOfHosts::Absence> StoresOfHosts::ask(const std::function<void()>& use) {
+std::vector<StoresOfHosts::Absence> StoresOfHosts::ask(const std::function<void()>& use,
+                                                       const std::function<bool()>& unwanted) {
+  unwanted_ = unwanted;
+  const std::shared_ptr<void> question(nullptr, [this](void*) { unwanted_ = {}; });
   open([now = Clock::now()](const Part& part) {
     return !part.state && now - part.lost >= kTriedAgain;
   });
@@ -326,13 +334,14 @@ std::vector<store::TokenSources> StoresOfHosts::sources(std::span<const int32_t>
   return all;
 }
 
-Answer recall(StoresOfHosts& stores, const std::string& prompt,
-              const store::RecallOptions& options) {
+Answer recall(StoresOfHosts& stores, const std::string& prompt, const store::RecallOptions& options,
+              const std::function<bool()>& unwanted) {
   Answer answer;
-  answer.absent = stores.ask([&] {
+  const auto recite = [&] {
     answer.question = store::read_question(stores, prompt, options);
     answer.recall = store::recall(stores, answer.question.tokens, options);
-  });
+  };
+  answer.absent = stores.ask(recite, unwanted);
   return answer;
 }
 

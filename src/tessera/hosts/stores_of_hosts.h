@@ -31,6 +31,10 @@ class NoHostAnswers : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Sources that a host is asked for at once at most: its tokens times the sources of each. A longer
+/// text is asked in parts.
+constexpr int64_t kMostSourcesAtOnce = int64_t{1} << 18;
+
 struct HostOptions {
   double seconds = 10;   ///< time limit of one request to a host
   std::string key = {};  ///< that is sent to the hosts; "" for none
@@ -61,11 +65,10 @@ class StoresOfHosts final : public store::QuestionedStore {
   /// Calls `use`, which asks this store, and once more from its beginning when meanwhile a host was
   /// lost or its store has changed; so what `use` has at the end comes from one state of each
   /// store. Hosts that were absent for ten seconds are tried again first. Returns those that are
-  /// absent. Throws what `use` throws, and NoHostAnswers.
-  std::vector<Absence> ask(const std::function<void()>& use);
-  /// From now on ask() throws Interrupted where this is true: looked at before the hosts are asked
-  /// for anything.
-  void interrupt_when(std::function<bool()> condition) { interrupts_ = std::move(condition); }
+  /// absent. Throws what `use` throws, and NoHostAnswers; Interrupted where `unwanted` is true,
+  /// which is looked at each time before the hosts are asked for anything.
+  std::vector<Absence> ask(const std::function<void()>& use,
+                           const std::function<bool()>& unwanted = {});
 
   // The same of all stores, as they were opened.
   const store::StoreConfig& config() const override { return *config_; }
@@ -84,6 +87,7 @@ class StoresOfHosts final : public store::QuestionedStore {
 
   template <typename Call>
   auto each(const Call& call) const;
+  void look_up() const;
   std::vector<Part*> present() const;
   void open(const std::function<bool(const Part&)>& which);
   void check_configurations();
@@ -92,7 +96,7 @@ class StoresOfHosts final : public store::QuestionedStore {
   double energy(size_t matrix) const;
 
   std::vector<std::unique_ptr<Part>> parts_;
-  std::function<bool()> interrupts_;
+  std::function<bool()> unwanted_;  // of the question that is asked
   std::optional<store::StoreConfig> config_;
   std::optional<Tokenizer> tokenizer_;
   std::unique_ptr<Memory> memory_;
@@ -110,8 +114,8 @@ struct Answer {
 
 /// store::read_question() and store::recall() of the stores. Throws as they do and as
 /// StoresOfHosts::ask().
-Answer recall(StoresOfHosts& stores, const std::string& prompt,
-              const store::RecallOptions& options);
+Answer recall(StoresOfHosts& stores, const std::string& prompt, const store::RecallOptions& options,
+              const std::function<bool()>& unwanted = {});
 
 /// As that of one store, and "absent": the "store" and "reason" of each that is.
 nlohmann::ordered_json json_of(const StoresOfHosts& stores, const std::string& prompt,

@@ -458,6 +458,36 @@ TEST_F(StoresTogether, AQuestionThatNobodyWaitsForIsGivenUp) {
   EXPECT_EQ(ask(), 200);
 }
 
+TEST_F(StoresTogether, AQuestionLeavesNoConditionToTheNext) {
+  make();
+  const PartServer a(folder_ / "a");
+  StoresOfHosts stores({a.address()}, {});
+  EXPECT_THROW(hosts::recall(stores, kPrompts[0], {}, [] { return true; }), Interrupted);
+  EXPECT_EQ(recall_of(stores, kPrompts[0]).dump(), recall_of(folder_ / "a", kPrompts[0]).dump());
+}
+
+TEST_F(StoresTogether, SayTheSourcesOfALongTextInParts) {
+  make();
+  const PartServer a(folder_ / "a"), b(folder_ / "b");
+  StoresOfHosts stores({a.address(), b.address()}, {});
+  std::string text;
+  for (int n = 7; n >= 0; --n) text += store::document_text(n);
+  const std::vector<int32_t> tokens = stores.tokenizer().encode(text);
+  constexpr size_t kFirst = 3, kMost = 1000;
+  ASSERT_GT((tokens.size() - kFirst) * kMost, size_t{hosts::kMostSourcesAtOnce});
+  std::vector<store::TokenSources> found;
+  const auto absent = stores.ask([&] { found = stores.sources(tokens, kFirst, kMost); });
+  EXPECT_TRUE(absent.empty());
+  const auto expected = store::MemoStore(merged({"a", "b"})).sources(tokens, kFirst, kMost);
+  ASSERT_EQ(found.size(), expected.size());
+  for (size_t i = 0; i < found.size(); ++i) {
+    EXPECT_EQ(found[i].places, expected[i].places);
+    ASSERT_EQ(found[i].best.size(), expected[i].best.size());
+    for (size_t k = 0; k < found[i].best.size(); ++k)
+      EXPECT_EQ(store::json_of(found[i].best[k]), store::json_of(expected[i].best[k]));
+  }
+}
+
 TEST_F(StoresTogether, WhatAPartIsAskedIsChecked) {
   make();
   TinyService tiny;
@@ -482,6 +512,13 @@ TEST_F(StoresTogether, WhatAPartIsAskedIsChecked) {
   EXPECT_EQ(status("POST", "/readings" + now, "{}"), 400);
   EXPECT_EQ(status("POST", "/sources" + now, R"({"tokens":[9999]})"), 400);
   EXPECT_EQ(status("POST", "/sources" + now, R"({"tokens":[1],"first":2})"), 400);
+  const auto sources = [&](size_t tokens, size_t first) {
+    const Json asked = {{"tokens", std::vector(tokens, 'a')}, {"first", first}, {"most", 1000}};
+    return status("POST", "/sources" + now, asked.dump());
+  };
+  EXPECT_EQ(sources(262, 0), 200);
+  EXPECT_EQ(sources(263, 0), 413) << "before any is looked for";
+  EXPECT_EQ(sources(263, 1), 200);
 }
 
 }  // namespace

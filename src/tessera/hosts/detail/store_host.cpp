@@ -10,6 +10,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/utf8.h"
 #include "tessera/hosts/detail/http_client.h"
+#include "tessera/hosts/stores_of_hosts.h"
 
 namespace tessera::hosts {
 
@@ -265,9 +266,23 @@ store::Readings StoreHost::readings(const PartState& state, std::string_view typ
   return readings;
 }
 
+/// A token's sources depend on nothing that comes after it.
 std::vector<store::TokenSources> StoreHost::sources(const PartState& state,
                                                     std::span<const int32_t> text, size_t first,
                                                     size_t most) {
+  const size_t at_once = kMostSourcesAtOnce / std::clamp<size_t>(most, 1, kMostSourcesAtOnce);
+  std::vector<store::TokenSources> sources;
+  for (size_t begin = first; begin < text.size(); begin += at_once) {
+    const size_t end = std::min(text.size(), begin + at_once);
+    for (auto& token : sources_at_once(state, text.first(end), begin, most))
+      sources.push_back(std::move(token));
+  }
+  return sources;
+}
+
+std::vector<store::TokenSources> StoreHost::sources_at_once(const PartState& state,
+                                                            std::span<const int32_t> text,
+                                                            size_t first, size_t most) {
   const json asked = {
       {"tokens", std::vector<int32_t>(text.begin(), text.end())}, {"first", first}, {"most", most}};
   const json answer = parse_answer(ask_of_state(state, json_request("/sources", asked)));

@@ -30,9 +30,9 @@ struct PartState {
 
 /// A store that `tessera serve` serves at an address, as one part of several: the endpoints
 /// ADDRESS/part and below. What it answers is checked like a file from outside. Each member is one
-/// request and throws HostError where there is no answer in time, or not a right one; those that
-/// take a PartState ask for that state, and throw StoreChanged where the store has another. For one
-/// thread.
+/// request (sources() maybe several) and throws HostError where there is no answer in time, or not
+/// a right one; those that take a PartState ask for that state, and throw StoreChanged where the
+/// store has another. For one thread.
 class StoreHost {
  public:
   /// Throws UsageError unless `address` is http://HOST[:PORT]/v1/stores/NAME. seconds, key: as
@@ -54,6 +54,9 @@ class StoreHost {
                                            size_t first, size_t most);
 
  private:
+  std::vector<store::TokenSources> sources_at_once(const PartState& state,
+                                                   std::span<const int32_t> text, size_t first,
+                                                   size_t most);
   std::string ask(HostRequest&& request);
   std::string ask_of_state(const PartState& state, HostRequest&& request);
 
