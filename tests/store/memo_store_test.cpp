@@ -131,7 +131,7 @@ TEST_F(StoreTest, RefusesWhatIsNoTextAndStaysAsItWas) {
   const std::string before = digest(store());
   MemoWriter writer(store());
   const auto refusal = [&](const std::string& text) {
-    return message_of<DataError>([&] { writer.memorize("bad", text, Duplicates::kRefuse); });
+    return message_of<TextError>([&] { writer.memorize("bad", text, Duplicates::kRefuse); });
   };
   EXPECT_THAT(refusal(""), HasSubstr("bad: is empty"));
   EXPECT_THAT(refusal(std::string("bi\0nary", 7)), HasSubstr("byte 2 is zero"));
@@ -145,6 +145,9 @@ TEST_F(StoreTest, RefusesWhatIsNoTextAndStaysAsItWas) {
   writer.checkpoint();
   EXPECT_EQ(digest(store()), before);
   EXPECT_EQ(ids(MemoStore(store())), std::vector<std::string>{"one"});
+  create(store("letters"), Tokenizer::characters("abc", EndOfText::kPresent));
+  EXPECT_THAT(message_of<TextError>([&] { memorize(store("letters"), "bad", "abd"); }),
+              HasSubstr("byte 2: the character U+0064 is not among"));
 }
 
 TEST_F(StoreTest, CreatesNothingOverWhatIsThere) {

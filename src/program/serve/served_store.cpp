@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <exception>
-#include <string_view>
 #include <utility>
 
 #include "program/serve/api_error.h"
@@ -227,11 +226,15 @@ std::unique_ptr<store::MemoWriter> ServedStore::open_writer() const {
   }
 }
 
-/// Does an edit in the round that there is, or begins one; returns when the round has ended.
-void ServedStore::take_part(const std::function<void(store::MemoWriter&)>& change) {
+/// Does an edit in the round that there is, or begins one; returns when the round has ended. Those
+/// that have changed something see to that, also where nobody else comes because they have left.
+void ServedStore::take_part(const std::function<void(store::MemoWriter&)>& change,
+                            const Unwanted& unwanted) {
   ++waiting_;
-  std::unique_lock lock(writing_);
+  std::unique_lock turn(writing_, std::defer_lock);
+  const bool is_wanted = wait_for_turn(turn, unwanted);
   const int64_t behind = --waiting_;
+  if (!is_wanted) throw given_up();
   if (!round_) round_ = std::make_shared<Round>(Round{writer(), 1 + behind});
   const std::shared_ptr<Round> round = round_;
   std::exception_ptr refusal;
@@ -241,10 +244,15 @@ void ServedStore::take_part(const std::function<void(store::MemoWriter&)>& chang
   } catch (...) {
     refusal = std::current_exception();
   }
-  if (--round->to_come == 0)
-    end_round();
-  else if (!refusal)
-    round_ended_.wait(lock, [&] { return round->ended; });
+  --round->to_come;
+  while (!round->ended) {
+    if (!round->changed || round->to_come == 0 || waiting_ == 0)
+      end_round();
+    else if (refusal)
+      break;
+    else
+      round_ended_.wait_for(turn, kLookForClient);
+  }
   if (refusal) std::rethrow_exception(refusal);
   if (round->failure) std::rethrow_exception(round->failure);
 }
@@ -285,28 +293,28 @@ void ServedStore::checkpoint(store::MemoWriter& writer) {
 }
 
 jobs::Memorize::Answer ServedStore::edit(const jobs::Memorize& job,
-                                         const jobs::OnProgress& on_progress) {
+                                         const jobs::OnProgress& on_progress,
+                                         const Unwanted& unwanted) {
   std::optional<jobs::Memorize::Answer> answer;
-  take_part([&](store::MemoWriter& writer) {
+  const auto memorize = [&](store::MemoWriter& writer) {
     if (!job.replace && writer.ledger().find(job.id))
       throw ApiError(409, "'{}' is stored already; ?replace=true replaces it", job.id)
           .about("id")
           .with_code("document_exists");
     try {
       answer = job.run(writer, on_progress);
-    } catch (const DataError& error) {
-      const bool is_damage = std::string_view(error.what()).starts_with(folder_.path().native());
-      if (is_damage) throw;  // of a file of the store; else the text's
+    } catch (const store::TextError& error) {
       throw ApiError(422, "{}", error.what()).about("text");
     }
-  });
+  };
+  take_part(memorize, unwanted);
   return *std::move(answer);
 }
 
-jobs::Forget::Answer ServedStore::edit(const jobs::Forget& job,
-                                       const jobs::OnProgress& on_progress) {
+jobs::Forget::Answer ServedStore::edit(const jobs::Forget& job, const jobs::OnProgress& on_progress,
+                                       const Unwanted& unwanted) {
   std::optional<jobs::Forget::Answer> answer;
-  take_part([&](store::MemoWriter& writer) { answer = job.run(writer, on_progress); });
+  take_part([&](store::MemoWriter& writer) { answer = job.run(writer, on_progress); }, unwanted);
   return *std::move(answer);
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "program/jobs/store_jobs.h"
+#include "program/serve/unwanted.h"
 #include "tessera/store/memo_store.h"
 #include "tessera/store/memo_writer.h"
 #include "tessera/store/recall.h"
@@ -56,19 +57,20 @@ class ServedStore {
     mutable std::optional<store::StoreReader> reader_;
     std::function<bool()> interrupts_;
   };
-  /// Whether the answer that is worked on is not wanted any more: asked now and then, maybe often.
-  using Unwanted = std::function<bool()>;
   /// Calls `use` with the store as it is now; again from the start where forgotten text was erased
   /// meanwhile. Throws what `use` throws, and as MemoStore; ApiError 503 where it is unwanted,
   /// where it was begun again too often, and where the store was replaced.
   void read(const std::function<void(const Snapshot&)>& use, const Unwanted& unwanted = {});
 
-  /// One document, in one transaction. Throws ApiError: 409 where the id is taken and is not to be
-  /// replaced, 422 where the text cannot be stored, 503 where another process is writing;
-  /// UsageError as the job.
-  jobs::Memorize::Answer edit(const jobs::Memorize& job, const jobs::OnProgress& on_progress);
+  /// One document, in one transaction, which is completed once it has begun. Throws ApiError: 409
+  /// where the id is taken and is not to be replaced, 422 where the text cannot be stored, 503
+  /// where another process is writing, and where it is unwanted before its turn; UsageError as the
+  /// job.
+  jobs::Memorize::Answer edit(const jobs::Memorize& job, const jobs::OnProgress& on_progress,
+                              const Unwanted& unwanted = {});
   /// Throws store::UnknownDocument where there is no such document; ApiError 503 as above.
-  jobs::Forget::Answer edit(const jobs::Forget& job, const jobs::OnProgress& on_progress);
+  jobs::Forget::Answer edit(const jobs::Forget& job, const jobs::OnProgress& on_progress,
+                            const Unwanted& unwanted = {});
 
   /// Whether another store stands in its folder now (`tessera memo rebuild`).
   bool was_replaced() const;
@@ -86,7 +88,7 @@ class ServedStore {
   void alone(const std::function<void()>& work);
   std::unique_ptr<store::MemoWriter> writer();
   std::unique_ptr<store::MemoWriter> open_writer() const;
-  void take_part(const std::function<void(store::MemoWriter&)>& change);
+  void take_part(const std::function<void(store::MemoWriter&)>& change, const Unwanted& unwanted);
   void end_round();
   void checkpoint(store::MemoWriter& writer);
   store::Ledger ledger_now() const;
@@ -96,9 +98,9 @@ class ServedStore {
   store::StoreFolder folder_;
 
   std::atomic<int64_t> waiting_ = 0;  // edits, for writing_
-  std::mutex writing_;                // guards the next two
+  std::timed_mutex writing_;          // guards the next two
   std::shared_ptr<Round> round_;      // that takes edits, if there is one
-  std::condition_variable round_ended_;
+  std::condition_variable_any round_ended_;
 
   std::atomic<bool> erases_ = false, retired_ = false;  // readers see to it that they end
   std::mutex mutex_;                                    // guards what follows, and is held briefly

@@ -30,7 +30,6 @@ const Demands kDemands = {{"tokens", config::between(0, 65536)},
 constexpr auto kBetweenEvents = std::chrono::milliseconds(100);
 constexpr auto kBetweenSigns = std::chrono::seconds(1);  // of life, while there is nothing to tell
 
-using Unwanted = ServedStore::Unwanted;
 /// Does a long job and returns its answer.
 using Work = std::function<Json(const OnProgress&, const Unwanted&)>;
 
@@ -162,13 +161,13 @@ Response recall_text(const Service& service, const Request& request) {
                      });
 }
 
-/// Answers with an edit, which is finished whoever waits for it.
+/// Answers with an edit, which is completed, once it has begun, whoever waits for it.
 template <typename Job>
 Response answer_edit(const Service& service, const Request& request, int status) {
   return long_answer(service, request, status,
                      [store = store_of(service, request), job = read_job<Job>(request)](
-                         const OnProgress& on_progress, const Unwanted&) {
-                       return store->edit(job, on_progress).json();
+                         const OnProgress& on_progress, const Unwanted& unwanted) {
+                       return store->edit(job, on_progress, unwanted).json();
                      });
 }
 

@@ -20,6 +20,16 @@ namespace {
 constexpr size_t kLongestId = 4096;      // bytes
 constexpr double kEditsForWriting = 20;  // seconds of edits for each second of writing the matrix
 
+/// Calls `look`, which looks at a text alone.
+template <typename Look>
+auto of_text(const Look& look) {
+  try {
+    return look();
+  } catch (const DataError& error) {
+    throw TextError(error);
+  }
+}
+
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -74,8 +84,8 @@ void MemoWriter::check_id(const std::string& id, Duplicates duplicates) const {
 Memorized MemoWriter::memorize(const std::string& id, std::string_view text, Duplicates duplicates,
                                const OnTokens& on_tokens, const Metadata& metadata, Times times) {
   check_id(id, duplicates);
-  if (text.empty()) throw DataError(id, "is empty; there is nothing to memorize");
-  utf8::check_text(text, id);
+  if (text.empty()) throw TextError(id, "is empty; there is nothing to memorize");
+  of_text([&] { utf8::check_text(text, id); });
   const auto known = ledger_.find(id);
   if (known && keep(*known, text, metadata)) return Memorized::kUnchanged;
   load();
@@ -124,10 +134,10 @@ memo::TokenPieces MemoWriter::encoded(const std::string& id, std::string_view te
           pieces = encoder_.pieces(text), end = encoder_.tokenizer().end_of_text(),
           tokens = int64_t{0}, ended = false]() mutable -> std::span<const int32_t> {
     if (on_tokens) on_tokens(0, 0);
-    const auto piece = pieces();
+    const auto piece = of_text(pieces);
     tokens += static_cast<int64_t>(piece.size());
     if (tokens > most)
-      throw DataError(id,
+      throw TextError(id,
                       "has more than {} tokens; the windows of one document must fit in the memory "
                       "of this machine, split it into several documents",
                       most);

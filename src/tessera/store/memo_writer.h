@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tessera/base/error.h"
 #include "tessera/data/text_encoder.h"
 #include "tessera/store/ledger.h"
 #include "tessera/store/store_folder.h"
@@ -29,6 +30,14 @@ enum class Memorized { kNew, kReplaced, kUnchanged };
 constexpr std::array<std::string_view, 3> enum_names(Memorized) {
   return {"new", "replaced", "unchanged"};
 }
+
+/// A text that cannot be memorized, whatever the store holds.
+class TextError : public DataError {
+ public:
+  using DataError::DataError;
+  /// What was found wrong while only the text was looked at.
+  explicit TextError(const DataError& error) : DataError(error) {}
+};
 
 /// A store opened for writing, by one process at a time, in one thread. Every document memorized or
 /// forgotten is one transaction of the ledger: a process killed at any moment leaves the store
@@ -56,7 +65,7 @@ class MemoWriter {
 
   /// Memorizes a text: UTF-8 without zero bytes, not empty. If the tokenizer has an end of text,
   /// that token ends the document. metadata are added to those that a document of this id has
-  /// already. Throws DataError, whose message begins with the id, on other texts and on a text
+  /// already. Throws TextError on other texts, on one that the tokenizer cannot encode, and on one
   /// whose windows would not fit in this machine's memory; UsageError as check_id().
   Memorized memorize(const std::string& id, std::string_view text, Duplicates duplicates,
                      const OnTokens& on_tokens = {}, const Metadata& metadata = {},

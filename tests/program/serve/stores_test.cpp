@@ -82,6 +82,8 @@ TEST_F(Stores, DocumentsComeAndGo) {
 TEST_F(Stores, WhatCannotBeStoredIsRefused) {
   EXPECT_EQ(tiny_.post(kDocuments, {{"id", "x"}, {"text", ""}}).status, 422);
   EXPECT_EQ(tiny_.post(kDocuments, {{"id", "x"}, {"text", std::string("a\0b", 3)}}).status, 422);
+  const std::string like_a_file = (folder_ / "books" / "x").native();
+  EXPECT_EQ(tiny_.post(kDocuments, {{"id", like_a_file}, {"text", ""}}).status, 422);
   EXPECT_EQ(tiny_.post(kDocuments, {{"id", ""}, {"text", "a"}}).status, 400);
   EXPECT_EQ(tiny_.post(kDocuments, {{"id", "x"}}).status, 400);
   EXPECT_EQ(tiny_.ask("POST", kDocuments, "<a>", "application/xml").status, 415);
@@ -325,18 +327,34 @@ class Replacements {
   int events_;
 };
 
+/// An edit that has begun, and goes on once it is released.
+class BusyEdit {
+ public:
+  explicit BusyEdit(ServedStore& store)
+      : done_(std::async(std::launch::async, [this, &store] {
+          store.edit(jobs::Memorize{"busy", store::document_text(100)}, [this](int64_t, int64_t) {
+            if (std::exchange(told_, true)) return;
+            begun_.set_value();
+            released_.get_future().wait();
+          });
+        })) {
+    begun_.get_future().wait();
+  }
+  void release() {
+    released_.set_value();
+    done_.get();
+  }
+
+ private:
+  std::promise<void> begun_, released_;
+  bool told_ = false;
+  std::future<void> done_;
+};
+
 TEST_F(Stores, EditsThatWaitTogetherWriteTheMatrixOnce) {
   ServedStore& store = *tiny_.service.models.store("books");
   Replacements replacements(folder_ / "books");
-  std::promise<void> begun, released;
-  std::thread first([&, told = false]() mutable {
-    store.edit(jobs::Memorize{"first", store::document_text(100)}, [&](int64_t, int64_t) {
-      if (std::exchange(told, true)) return;
-      begun.set_value();
-      released.get_future().wait();
-    });
-  });
-  begun.get_future().wait();
+  BusyEdit busy(store);
   std::array<std::thread, 8> others;
   std::atomic<int> refused = 0;
   for (size_t i = 0; i < others.size(); ++i)
@@ -352,12 +370,63 @@ TEST_F(Stores, EditsThatWaitTogetherWriteTheMatrixOnce) {
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   EXPECT_EQ(post("/v1/stores/books/recall", {{"prompt", "The raven"}})["text"],
             " sat above the door.");  // while an edit is busy
-  released.set_value();
-  first.join();
+  busy.release();
   for (auto& other : others) other.join();
   EXPECT_EQ(refused, 1);
   EXPECT_EQ(get(kDocuments)["data"].size(), 2 + others.size() - 1);
   EXPECT_LE(replacements.of("memory.safetensors"), 4);
+  EXPECT_EQ(post("/v1/stores/books/verify", Json::object())["verified"], true);
+}
+
+TEST_F(Stores, AnEditWhoseClientHasLeftNeverBegins) {
+  ServedStore& store = *tiny_.service.models.store("books");
+  Request request;
+  request.method = "POST";
+  request.set_target(kDocuments);
+  request.headers["Content-Type"] = "application/json";
+  request.body = Json{{"id", "left"}, {"text", "My lamp went out."}}.dump();
+  request.hung_up = [] { return true; };
+  BusyEdit busy(store);
+  EXPECT_EQ(tiny_.router.answer(request).status, 503) << "while another edit is busy";
+  request.method = "DELETE";
+  request.set_target(kDocuments + "/one");
+  request.body.clear();
+  EXPECT_EQ(tiny_.router.answer(request).status, 503);
+  busy.release();
+  EXPECT_EQ(tiny_.ask("GET", kDocuments + "/left").status, 404);
+  EXPECT_EQ(tiny_.ask("GET", kDocuments + "/one").status, 200);
+}
+
+/// One that counted on another to write the matrix for both writes it itself.
+TEST_F(Stores, AnEditIsDoneAlsoWhereTheNextOneLeaves) {
+  ServedStore& store = *tiny_.service.models.store("books");
+  BusyEdit busy(store);
+  std::array<std::atomic<bool>, 2> waits = {}, left = {};
+  std::promise<size_t> begun;
+  std::promise<void> gate;
+  const std::shared_future<void> released = gate.get_future().share();
+  std::array<std::future<void>, 2> edits;
+  for (size_t i = 0; i < edits.size(); ++i)
+    edits[i] = std::async(std::launch::async, [&, i, told = false]() mutable {
+      const auto hesitate = [&](int64_t, int64_t) {
+        if (std::exchange(told, true)) return;
+        begun.set_value(i);
+        released.wait();
+      };
+      store.edit(jobs::Memorize{std::to_string(i), store::document_text(static_cast<int>(i))},
+                 hesitate, [&, i] {
+                   waits[i] = true;
+                   return left[i].load();
+                 });
+    });
+  while (!waits[0] || !waits[1]) std::this_thread::yield();
+  busy.release();
+  const size_t first = begun.get_future().get(), second = 1 - first;
+  left[second] = true;
+  EXPECT_THROW(edits[second].get(), ApiError);
+  gate.set_value();
+  edits[first].get();
+  EXPECT_EQ(get(kDocuments)["data"].size(), 3u);
   EXPECT_EQ(post("/v1/stores/books/verify", Json::object())["verified"], true);
 }
 
