@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <stop_token>
 
 #include "tessera/base/error.h"
 
@@ -56,6 +57,16 @@ TEST(LawPlan, RefusesOutputsThatDoNotFit) {
   for (const int64_t outputs : {int64_t{0}, (int64_t{1} << 32) + 5}) {
     EXPECT_THROW(planned_zipf_law(10, outputs, 2), UsageError);
     EXPECT_THROW(planned_counts(std::vector<double>{1, 2}, outputs, "counts"), UsageError);
+  }
+}
+
+TEST(LawPlan, ItsSimulationEndsWhereItIsAskedToStop) {
+  std::stop_source stop;
+  stop.request_stop();
+  const PlannedLaw law = planned_zipf_law(1000, 5, 2);
+  for (const std::optional<int64_t> runs : {std::optional<int64_t>(3), std::optional<int64_t>()}) {
+    EXPECT_THROW(plan_in_dimension(law, 40, runs, 1, stop.get_token()), Interrupted);
+    EXPECT_THROW(plan_for_error(law, 0.02, runs, 1, stop.get_token()), Interrupted);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <stop_token>
 #include <string_view>
 
 #include "tessera/base/config.h"
@@ -43,14 +44,16 @@ struct Plan {
   }
 
   /// Throws UsageError unless alpha, inputs and outputs are there, and one of error and dimension.
-  /// on_progress: of the comparison with the other schemes.
-  theory::LawPlan run(const theory::OnShare& on_progress = {}) const;
+  /// on_progress: of the comparison with the other schemes. Throws Interrupted once it is asked to
+  /// stop.
+  theory::LawPlan run(const theory::OnShare& on_progress = {},
+                      const std::stop_token& stop = {}) const;
   /// The same for another law of the inputs, whatever alpha and inputs are.
-  theory::LawPlan run_on(const theory::PlannedLaw& law,
-                         const theory::OnShare& on_progress = {}) const;
+  theory::LawPlan run_on(const theory::PlannedLaw& law, const theory::OnShare& on_progress = {},
+                         const std::stop_token& stop = {}) const;
 
  private:
-  theory::LawPlan planned(const theory::PlannedLaw& law) const;
+  theory::LawPlan planned(const theory::PlannedLaw& law, const std::stop_token& stop) const;
 };
 
 }  // namespace tessera::jobs

@@ -1,13 +1,17 @@
 #include <atomic>
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <stop_token>
 #include <thread>
 
 #include "program/jobs/plan_job.h"
 #include "program/serve/api_error.h"
 #include "program/serve/fields.h"
 #include "program/serve/service.h"
+#include "program/serve/unwanted.h"
+#include "tessera/base/error.h"
 #include "tessera/plan/planner.h"
 
 namespace tessera::serve {
@@ -21,36 +25,39 @@ const Demands kPlanDemands = {
 constexpr int64_t kRuns = 3;  // simulated where the request does not say how many
 constexpr int64_t kMostWaiting = 8;
 
-/// A simulation uses every core, so plans take turns; few may wait.
-class Turn {
- public:
-  /// Throws ApiError 503 where too many wait, or where it is not wanted any more.
-  explicit Turn(const ServedStore::Unwanted& unwanted) {
-    static std::atomic<int64_t> waiting = 0;
-    const std::shared_ptr<void> place(nullptr, [](void*) { --waiting; });
-    bool refused = ++waiting > kMostWaiting;
-    while (!refused && !turn_.try_lock()) {
-      std::this_thread::sleep_for(kLookForClient);
-      refused = unwanted();
-    }
-    if (!refused) return;
+/// A simulation uses every core, so plans take turns; few may wait. Throws ApiError 503 where too
+/// many wait, or where the plan is not wanted any more.
+std::unique_lock<std::timed_mutex> turn_to_plan(const Unwanted& unwanted) {
+  static std::timed_mutex planning;
+  static std::atomic<int64_t> waiting = 0;
+  const std::shared_ptr<void> place(nullptr, [](void*) { --waiting; });
+  std::unique_lock turn(planning, std::defer_lock);
+  if (++waiting > kMostWaiting || !wait_for_turn(turn, unwanted))
     throw ApiError(503, "other memories are being planned; try again later")
         .with_code("overloaded")
         .retry_after(5);
-  }
-  ~Turn() { turn_.unlock(); }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-
- private:
-  static inline std::mutex turn_;
-};
+  return turn;
+}
 
 Response plan(const Service& service, const Request& request) {
   auto job = read_job<jobs::Plan>(request, kPlanDemands);
   if (!job.runs) job.runs = kRuns;
-  const Turn turn(service.unwanted(request.hung_up));
-  return json_response(theory::json_of(job.run()));
+  const Unwanted unwanted = service.unwanted(request.hung_up);
+  const auto turn = turn_to_plan(unwanted);
+  std::stop_source stop;
+  const std::jthread watch([&](const std::stop_token& planned) {
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable_any changed;
+    const auto is_planned = [&] { return planned.stop_requested(); };
+    while (!changed.wait_for(lock, planned, kLookForClient, is_planned) && !stop.stop_requested())
+      if (unwanted()) stop.request_stop();
+  });
+  try {
+    return json_response(theory::json_of(job.run({}, stop.get_token())));
+  } catch (const Interrupted&) {
+    throw given_up();
+  }
 }
 
 }  // namespace

@@ -30,26 +30,27 @@ double seconds_of_run(const PlannedLaw& law, int64_t dimension) {
 
 /// Runs of the plan, if that takes seconds.
 std::optional<Spread> simulated(const PlannedLaw& law, const MemoryPlan& plan,
-                                std::optional<int64_t> runs, uint64_t seed) {
+                                std::optional<int64_t> runs, uint64_t seed,
+                                const std::stop_token& stop) {
   constexpr int64_t kFewest = 10;
   if (law.ranked.inputs() > kMostSimulated) return {};
   const double seconds = seconds_of_run(law, plan.dimension);
   if (runs) {
     if (*runs < 1 || seconds * static_cast<double>(*runs) > kMostSeconds) return {};
-    return simulate_plan(law.task(), plan, *runs, seed);
+    return simulate_plan(law.task(), plan, *runs, seed, stop);
   }
   const auto most = static_cast<int64_t>(std::min(kMostRuns, kUsualSeconds / seconds));
   if (most < kFewest) return {};
-  return simulate_plan_to(kPrecision, law.task(), plan, most, seed);
+  return simulate_plan_to(kPrecision, law.task(), plan, most, seed, stop);
 }
 
 LawPlan plan_of(const PlannedLaw& law, const MemoryPlan& memory, std::optional<int64_t> runs,
-                uint64_t seed) {
+                uint64_t seed, const std::stop_token& stop) {
   return {.law = law.name,
           .inputs = law.ranked.inputs(),
           .outputs = law.outputs,
           .memory = memory,
-          .simulated = simulated(law, memory, runs, seed)};
+          .simulated = simulated(law, memory, runs, seed, stop)};
 }
 
 int32_t checked_outputs(int64_t outputs) {
@@ -89,14 +90,14 @@ PlannedLaw planned_counts(std::span<const double> counts, int64_t outputs,
 }
 
 LawPlan plan_for_error(const PlannedLaw& law, double error, std::optional<int64_t> runs,
-                       uint64_t seed) {
-  return plan_of(law, plan_memory(law.ranked, law.outputs, error), runs, seed);
+                       uint64_t seed, const std::stop_token& stop) {
+  return plan_of(law, plan_memory(law.ranked, law.outputs, error), runs, seed, stop);
 }
 
 LawPlan plan_in_dimension(const PlannedLaw& law, int64_t dimension, std::optional<int64_t> runs,
-                          uint64_t seed) {
+                          uint64_t seed, const std::stop_token& stop) {
   const double infinity = std::numeric_limits<double>::infinity();
-  return plan_of(law, best_memory(law.ranked, law.outputs, dimension, infinity), runs, seed);
+  return plan_of(law, best_memory(law.ranked, law.outputs, dimension, infinity), runs, seed, stop);
 }
 
 void compare_schemes(const PlannedLaw& law, LawPlan& plan, const OnShare& on_progress) {

@@ -248,9 +248,10 @@ namespace {
 
 /// Errors of the runs first, …, first + count - 1.
 std::vector<double> simulated_runs(const AssociationTask& task, const MemoryPlan& plan,
-                                   int64_t first, int64_t count, uint64_t seed) {
+                                   int64_t first, int64_t count, uint64_t seed,
+                                   const std::stop_token& stop) {
   const MemoryScheme scheme{.rho = 0, .stored = plan.stored};
-  return parallel_runs(count, [&](int64_t run) {
+  const auto error_of_run = [&](int64_t run) {
     const uint64_t own_seed = run_seed(seed, first + run);
     RandomStream random(own_seed, kSampleStream);
     const auto weights =
@@ -259,25 +260,26 @@ std::vector<double> simulated_runs(const AssociationTask& task, const MemoryPlan
             : scheme_weights(scheme,
                              sample_counts(task.law, static_cast<int64_t>(plan.samples), random));
     const std::vector<SimulatedMemory> memory = {{weights, {plan.dimension}}};
-    return population_errors(with_shared_mass(task, weights), memory, own_seed)[0][0];
-  });
+    return population_errors(with_shared_mass(task, weights), memory, own_seed, stop)[0][0];
+  };
+  return parallel_runs(count, error_of_run, stop);
 }
 
 }  // namespace
 
 Spread simulate_plan(const AssociationTask& task, const MemoryPlan& plan, int64_t runs,
-                     uint64_t seed) {
-  return spread_of(simulated_runs(task, plan, 0, runs, seed));
+                     uint64_t seed, const std::stop_token& stop) {
+  return spread_of(simulated_runs(task, plan, 0, runs, seed, stop));
 }
 
 Spread simulate_plan_to(double precision, const AssociationTask& task, const MemoryPlan& plan,
-                        int64_t most_runs, uint64_t seed) {
+                        int64_t most_runs, uint64_t seed, const std::stop_token& stop) {
   constexpr int64_t kFewest = 100;
   std::vector<double> errors;
   for (;;) {
     const auto done = static_cast<int64_t>(errors.size());
     const int64_t more = std::min(std::max(kFewest, done / 2), most_runs - done);
-    const auto batch = simulated_runs(task, plan, done, more, seed);
+    const auto batch = simulated_runs(task, plan, done, more, seed, stop);
     errors.insert(errors.end(), batch.begin(), batch.end());
     const Spread spread = spread_of(errors);
     if (spread.runs >= most_runs ||

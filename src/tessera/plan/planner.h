@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -86,14 +87,15 @@ std::vector<SchemeError> scheme_errors(
 /// What the plan gives when it is simulated: error of `runs` independent draws of samples and
 /// embeddings; seeds share none. The error of a run is its expectation over which of the inputs
 /// that are stored alike has which embedding: the same mean with far less spread than
-/// population_errors. Cost about inputs * dimension * runs random numbers.
+/// population_errors. Cost about inputs * dimension * runs random numbers. Throws Interrupted once
+/// it is asked to stop.
 Spread simulate_plan(const AssociationTask& task, const MemoryPlan& plan, int64_t runs,
-                     uint64_t seed);
+                     uint64_t seed, const std::stop_token& stop = {});
 
 /// The same with as many runs as bring the standard error below `precision` times the mean, at
 /// least 100 and at most `most_runs` of them.
 Spread simulate_plan_to(double precision, const AssociationTask& task, const MemoryPlan& plan,
-                        int64_t most_runs, uint64_t seed);
+                        int64_t most_runs, uint64_t seed, const std::stop_token& stop = {});
 
 /// A law of inputs with balanced outputs, as a plan needs it.
 struct PlannedLaw {
@@ -128,14 +130,16 @@ struct LawPlan {
 };
 
 /// The size that keeps the error at most `error` (plan_memory). runs: simulated runs, 0 for none;
-/// nullopt: as many as a standard error of 3 % of the mean needs. Throws as plan_memory does.
+/// nullopt: as many as a standard error of 3 % of the mean needs. Throws as plan_memory does, and
+/// Interrupted once the simulation is asked to stop.
 LawPlan plan_for_error(const PlannedLaw& law, double error, std::optional<int64_t> runs,
-                       uint64_t seed);
+                       uint64_t seed, const std::stop_token& stop = {});
 /// The best use of a given dimension for the law itself, without a sample (best_memory).
 LawPlan plan_in_dimension(const PlannedLaw& law, int64_t dimension, std::optional<int64_t> runs,
-                          uint64_t seed);
+                          uint64_t seed, const std::stop_token& stop = {});
 
 /// Predicts the errors of other schemes in the plan's dimension, and what that dimension holds.
+/// Ends with what on_progress throws.
 void compare_schemes(const PlannedLaw& law, LawPlan& plan, const OnShare& on_progress = {});
 
 /// What `tessera plan --json` and `POST /v1/plan` say of a plan. "samples" is null where the law is

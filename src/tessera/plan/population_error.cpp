@@ -66,7 +66,8 @@ class InputEmbeddings {
 /// the columns, so each sum runs over x in order.
 std::vector<std::vector<float>> class_sums(const AssociationTask& task,
                                            std::span<const SimulatedMemory> memories,
-                                           const InputEmbeddings& inputs) {
+                                           const InputEmbeddings& inputs,
+                                           const std::stop_token& stop) {
   constexpr int64_t kTile = GaussianField::kTileColumns, kRows = 512;
   const int64_t dimension = inputs.dimension();
   std::vector<std::vector<float>> sums(memories.size());
@@ -75,7 +76,7 @@ std::vector<std::vector<float>> class_sums(const AssociationTask& task,
     sums[k].assign(static_cast<size_t>(task.outputs * dimension), 0.0f);
     for (int64_t x = 0; x < task.inputs(); ++x) needed[x] |= memories[k].weights[x] != 0.0f;
   }
-  parallel_for((dimension + kTile - 1) / kTile, [&](int64_t tile) {
+  const auto add_tile = [&](int64_t tile) {
     const int64_t column = tile * kTile, columns = std::min(kTile, dimension - column);
     std::vector<float> scratch;
     for (int64_t first = 0; first < task.inputs(); first += kRows) {
@@ -94,7 +95,8 @@ std::vector<std::vector<float>> class_sums(const AssociationTask& task,
         }
       }
     }
-  });
+  };
+  parallel_for((dimension + kTile - 1) / kTile, add_tile, stop);
   return sums;
 }
 
@@ -215,7 +217,7 @@ std::vector<float> random_directions(int64_t count, int64_t dimension, uint64_t 
 
 std::vector<std::vector<double>> population_errors(const AssociationTask& task,
                                                    std::span<const SimulatedMemory> memories,
-                                                   uint64_t seed) {
+                                                   uint64_t seed, const std::stop_token& stop) {
   int64_t widest = 0;
   for (const SimulatedMemory& memory : memories) {
     check_memory(task, memory);
@@ -226,7 +228,7 @@ std::vector<std::vector<double>> population_errors(const AssociationTask& task,
 
   const SerialBlas serial_blas;
   const InputEmbeddings inputs(task.inputs(), widest, seed);
-  const auto sums = class_sums(task, memories, inputs);
+  const auto sums = class_sums(task, memories, inputs, stop);
   std::vector<std::vector<Decoder>> decoders(memories.size());
   std::vector<size_t> offset(memories.size() + 1, 0);
   for (size_t k = 0; k < memories.size(); ++k) {
@@ -239,7 +241,7 @@ std::vector<std::vector<double>> population_errors(const AssociationTask& task,
   const int64_t block_rows = inputs.rows_per_block();
   const int64_t blocks = (task.inputs() + block_rows - 1) / block_rows;
   std::vector<std::vector<double>> partial(static_cast<size_t>(blocks));
-  parallel_for(blocks, [&](int64_t b) {
+  const auto read_block = [&](int64_t b) {
     const int64_t first = b * block_rows, rows = std::min(block_rows, task.inputs() - first);
     std::vector<float> scratch;
     const auto [block, stride] = inputs.block(first, rows, 0, widest, scratch);
@@ -247,7 +249,8 @@ std::vector<std::vector<double>> population_errors(const AssociationTask& task,
     for (size_t k = 0; k < memories.size(); ++k)
       add_block_errors(task, decoders[k], first, rows, block, stride,
                        partial[b].data() + offset[k]);
-  });
+  };
+  parallel_for(blocks, read_block, stop);
   for (size_t k = 0; k < memories.size(); ++k) {
     errors[k].assign(decoders[k].size(), 0.0);
     for (const auto& block : partial)

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <stop_token>
 #include <vector>
 
 #include "tessera/plan/association_task.h"
@@ -32,10 +33,11 @@ struct SimulatedMemory {
 /// inputs of output y, N d M + N M^2 multiplications in place of N d^2 + N d M.
 ///
 /// Returns [memory][dimension]. The same numbers for any number of threads. Throws
-/// UsageError on a weight vector of the wrong length or on dimensions out of order.
+/// UsageError on a weight vector of the wrong length or on dimensions out of order; Interrupted
+/// once it is asked to stop.
 std::vector<std::vector<double>> population_errors(const AssociationTask& task,
                                                    std::span<const SimulatedMemory> memories,
-                                                   uint64_t seed);
+                                                   uint64_t seed, const std::stop_token& stop = {});
 
 /// The same for embeddings that are given: inputs [N, d] and outputs [M, d], row-major, used as
 /// they are (neither is renormalised).

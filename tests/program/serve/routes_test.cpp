@@ -198,6 +198,25 @@ TEST(Routes, Plans) {
   EXPECT_EQ(tiny.post("/v1/plan", {{"error", 0.1}}).status, 400);
 }
 
+TEST(Routes, APlanThatNobodyWaitsForIsGivenUp) {
+  const Json to_simulate = {{"alpha", 1.5},     {"inputs", 200000}, {"outputs", 50},
+                            {"dimension", 500}, {"runs", 20},       {"error_only", true}};
+  const Json to_compare = {
+      {"alpha", 1.5}, {"inputs", 1000000}, {"outputs", 100000}, {"dimension", 100000}, {"runs", 0}};
+  TinyService tiny;
+  for (const Json& body : {to_simulate, to_compare}) {
+    Request request;
+    request.method = "POST";
+    request.set_target("/v1/plan");
+    request.headers["Content-Type"] = "application/json";
+    request.body = body.dump();
+    request.hung_up = [] { return true; };
+    const Response response = tiny.router.answer(request);
+    EXPECT_EQ(response.status, 503) << response.body;
+    EXPECT_THAT(response.body, HasSubstr("the answer was given up"));
+  }
+}
+
 TEST(Routes, ThePageIsPartOfTheProgram) {
   TinyService tiny;
   const Response page = tiny.ask("GET", "/");
