@@ -90,9 +90,11 @@ Named parse_named(const std::string& text) {
   return {folder.filename().native(), text};
 }
 
+/// "-" in the place of what could not be read of a request.
 void log_answer(const serve::Request& request, int status, double seconds) {
-  serve::log_line(fmt::format("{} {} {} {} {:.1f} ms", request.client, request.method, request.path,
-                              status, 1000 * seconds));
+  const auto shown = [](const std::string& text) { return text.empty() ? "-" : text; };
+  serve::log_line(fmt::format("{} {} {} {} {:.1f} ms", request.client, shown(request.method),
+                              shown(request.path), status, 1000 * seconds));
 }
 
 /// Stores at other hosts, "ADDRESS,ADDRESS", that answer together.

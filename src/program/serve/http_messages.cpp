@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <boost/asio/error.hpp>
+#include <boost/beast/core/error.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/write.hpp>
 #include <sstream>
@@ -12,6 +14,7 @@
 namespace tessera::serve {
 namespace {
 
+namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = beast::http;
 
@@ -65,6 +68,9 @@ std::optional<Response> answer_to(beast::error_code error) {
     return std::nullopt;
   if (error.category() == make_error_code(http::error::bad_method).category())
     return refusal(400, "the request is not valid HTTP: " + error.message());
+  if (error == beast::error::timeout) return Response{.status = 408};
+  if (error == asio::error::operation_aborted || error == asio::error::bad_descriptor)
+    return Response{.status = 503};
   return std::nullopt;
 }
 

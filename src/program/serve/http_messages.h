@@ -30,8 +30,9 @@ Request request_of(const RequestHead& head, const std::string& client);
 /// 100-continue, 400 to several Hosts.
 std::optional<Response> refusal_of_head(const RequestHead& head);
 
-/// The answer to a request that could not be read: 413, 431 or 400; none where the connection broke
-/// off, so that there is nobody to answer.
+/// The answer to a request that could not be read: 413, 431 or 400; none where the client broke
+/// off. 408 and 503 where this side has closed the connection, because its time was over or for
+/// another reason: they can only be counted.
 std::optional<Response> answer_to(boost::beast::error_code error);
 
 /// The first line and the headers of an answer to this request, with the empty line behind them.

@@ -112,10 +112,11 @@ tcp::acceptor listening(asio::io_context& io, const HttpOptions& options) {
 
 class HttpServer::Implementation {
  public:
-  Implementation(const HttpOptions& options, Guard guard, Answer answer)
+  Implementation(const HttpOptions& options, Guard guard, Answer answer, OnRefusal on_refusal)
       : options_(options),
         guard_(std::move(guard)),
         answer_(std::move(answer)),
+        on_refusal_(std::move(on_refusal)),
         connections_(kArrivingBodies * (kHeadBytes + static_cast<size_t>(options.body_bytes))),
         tls_(tls_of(options)),
         acceptor_(listening(io_, options)),
@@ -170,6 +171,7 @@ class HttpServer::Implementation {
   HttpOptions options_;
   Guard guard_;
   Answer answer_;
+  OnRefusal on_refusal_;
   int64_t most_connections_ = most_sockets();
   Connections connections_;
   bool stopping_ = false;
@@ -260,18 +262,16 @@ asio::awaitable<bool> HttpServer::Implementation::answer_next(Stream& stream,
   error_code error;
   error = co_await read_head(stream, place, buffer, parser);
   const auto& head = parser.get();
-  Request request;
+  Request request = request_of(head, client);  // as far as it could be read
   std::optional<Response> refused;
-  if (!error) {
-    request = request_of(head, client);
-    refused = guard_(request);
-    if (!refused) refused = refusal_of_head(head);
-  }
+  if (!error) refused = guard_(request);
+  if (!error && !refused) refused = refusal_of_head(head);
   if (!error && !refused) error = co_await read_body(stream, place, buffer, parser);
   if (error) refused = answer_to(error);
   if (error && !refused) co_return false;
   place.works();
   if (refused) {  // what was sent of the body may not be read, so no other request can follow
+    on_refusal_(request, *refused);
     co_await write(stream, head, *std::move(refused), /*keeps=*/false);
     co_return false;
   }
@@ -427,8 +427,9 @@ asio::awaitable<void> HttpServer::Implementation::leave(Stream& stream, Connecti
         co_await beast::get_lowest_layer(stream).async_read_some(room, into(error)));
 }
 
-HttpServer::HttpServer(const HttpOptions& options, Guard guard, Answer answer)
-    : server_(std::make_unique<Implementation>(options, std::move(guard), std::move(answer))) {}
+HttpServer::HttpServer(const HttpOptions& options, Guard guard, Answer answer, OnRefusal on_refusal)
+    : server_(std::make_unique<Implementation>(options, std::move(guard), std::move(answer),
+                                               std::move(on_refusal))) {}
 HttpServer::~HttpServer() = default;
 
 int HttpServer::port() const {

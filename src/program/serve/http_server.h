@@ -37,10 +37,16 @@ class HttpServer {
   using Guard = std::function<std::optional<Response>(const Request&)>;
   /// Answers a request with its body.
   using Answer = std::function<Response(Request)>;
+  /// Told of each request that the guard or the server itself refuses, as far as it could be read,
+  /// with the answer, to which it may add. Two answers are sent to nobody: 408 of a request that
+  /// did not arrive in time, and 503 of one that was closed.
+  using OnRefusal = std::function<void(const Request&, Response&)>;
 
   /// Opens the port. Throws SystemError where it cannot be had ("127.0.0.1:8080: is in use") and
   /// DataError where the certificate or its key cannot be used.
-  HttpServer(const HttpOptions& options, Guard guard, Answer answer);
+  HttpServer(
+      const HttpOptions& options, Guard guard, Answer answer,
+      OnRefusal on_refusal = [](const Request&, Response&) {});
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;

@@ -59,8 +59,8 @@ void Metrics::count(const std::string& route, int status, double seconds) {
 }
 
 std::string Metrics::text() const {
-  std::string text =
-      metric_head("tessera_requests_total", "counter", "Requests answered, by route and status.");
+  std::string text = metric_head("tessera_requests_total", "counter",
+                                 "Requests answered or refused, by route and status.");
   const std::lock_guard lock(mutex_);
   for (const auto& [key, count] : requests_)
     text += metric_line("tessera_requests_total",

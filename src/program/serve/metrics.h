@@ -29,7 +29,8 @@ class Histogram {
 /// What a server has done so far.
 class Metrics {
  public:
-  /// An answered request. route: the pattern of its path, such as "/v1/completions".
+  /// A request that was answered, or refused. route: the pattern of its path, such as
+  /// "/v1/completions"; "none" where there is no such path, "refused" where no route got to see it.
   void count(const std::string& route, int status, double seconds);
 
   Histogram first_token_seconds;

@@ -99,8 +99,10 @@ Server::Server(Service& service, const ServerOptions& options, OnAnswer on_answe
       access_(options.access),
       router_(routes_of(service)),
       http_(
-          http_options(options), [this](const Request& request) { return refusal(request); },
-          [this](Request request) { return answer(std::move(request)); }) {
+          http_options(options),
+          [this](const Request& request) { return access_.refusal(request); },
+          [this](Request request) { return answer(std::move(request)); },
+          [this](const Request& request, Response& refused) { add_refusal(request, refused); }) {
   for (const web::WebFile& file : web::web_files()) access_.open(file.path);
 }
 
@@ -109,25 +111,23 @@ void Server::stop() {
   http_.stop();
 }
 
-std::optional<Response> Server::refusal(const Request& request) {
-  auto refused = access_.refusal(request);
-  if (!refused) return refused;
-  access_.add_headers(request, *refused);
+/// Of one that no route gets to see.
+void Server::add_refusal(const Request& request, Response& refused) {
+  access_.add_headers(request, refused);
   const auto answered = std::make_shared<Answered>(*this, request);
-  answered->status = refused->status;
-  refused->until_sent = answered;
-  return refused;
+  answered->status = refused.status;
+  refused.until_sent = answered;
 }
 
 Response Server::answer(Request request) {
   request.asker = access_.asker_of(request);
   const auto answered = std::make_shared<Answered>(*this, request);
   Response response = answer_now(request, *answered);
+  answered->route = response.route.empty() ? "none" : response.route;
   if (std::ssize(response.body) > service_.limits.answer_bytes)
     response = too_large(response.body.size(), service_.limits).response();
   if (response.follows) answered->leave_place();
   access_.add_headers(request, response);
-  answered->route = response.route.empty() ? "none" : response.route;
   answered->status = response.status;
   response.until_sent = answered;
   return response;
@@ -135,8 +135,8 @@ Response Server::answer(Request request) {
 
 void Server::count(const Answered& answered) {
   const double seconds = std::chrono::duration<double>(Clock::now() - answered.started).count();
-  service_.metrics.count(answered.route, answered.status, seconds);
   try {
+    service_.metrics.count(answered.route, answered.status, seconds);
     if (on_answer_) on_answer_(answered.request, answered.status, seconds);
   } catch (...) {  // a log that fails changes no answer
   }

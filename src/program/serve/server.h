@@ -27,7 +27,8 @@ struct ServerOptions {
 /// A service on the network.
 class Server {
  public:
-  /// An answered request, once its last byte is sent: for a log.
+  /// An answered or refused request, as far as it could be read, once the last byte is sent: for a
+  /// log.
   using OnAnswer = std::function<void(const Request& without_body, int status, double seconds)>;
 
   /// Opens the port. The service must outlive it. Throws UsageError as ServerOptions::check(),
@@ -44,7 +45,7 @@ class Server {
   using Clock = std::chrono::steady_clock;
   class Answered;
 
-  std::optional<Response> refusal(const Request& request);
+  void add_refusal(const Request& request, Response& refused);
   Response answer(Request request);
   Response answer_now(const Request& request, Answered& answered) const;
   void count(const Answered& answered);

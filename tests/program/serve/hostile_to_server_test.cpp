@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <mutex>
 
 #include "tests/program/serve/running_server.h"
 
@@ -11,8 +12,10 @@ namespace tessera::serve {
 namespace {
 
 using ::testing::AnyOf;
+using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
+using ::testing::UnorderedElementsAre;
 using namespace std::chrono_literals;
 
 TEST(HostileToServer, BodiesThatNeverComeHoldUpNobody) {
@@ -143,6 +146,74 @@ TEST(HostileToServer, ALogThatFailsChangesNoAnswer) {
   server.stop();
   thread.join();
   EXPECT_EQ(lines, 4);
+}
+
+/// What a server tells of its answers.
+class Lines {
+ public:
+  Server::OnAnswer add() {
+    return [this](const Request& request, int status, double) {
+      const std::lock_guard lock(mutex_);
+      lines_.push_back(fmt::format("{} {} {}", request.method, request.path, status));
+    };
+  }
+  std::vector<std::string> all() const {
+    const std::lock_guard lock(mutex_);
+    return lines_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::string> lines_;
+};
+
+TEST(HostileToServer, WhatHttpItselfRefusesIsLoggedAndCounted) {
+  Lines lines;
+  ServerOptions options;
+  options.http.body_bytes = 2000;
+  options.http.read_seconds = 0.5;
+  Running running(options, {}, lines.add());
+  running.ask(asking("POST", "/large", std::string(3000, ' ')));
+  running.ask(asking("POST", "/packed", "{}", "Content-Encoding: gzip\r\n"));
+  running.ask(asking("GET", "/broken", "", "no colon\r\n"));
+  running.ask("nonsense\r\n\r\n");
+  running.ask(asking("GET", "/a", "", "X: " + std::string(1 << 16, 'x') + "\r\n"));
+  RawClient slow(running.port(), asking("POST", "/slow", "body").substr(0, 80));
+  EXPECT_EQ(slow.rest(), "") << "it is logged, not answered";
+  RawClient(running.port(), "GET /left HT").leave();  // of its own accord
+  EXPECT_TRUE(soon([&] { return lines.all().size() >= 6; }));
+  EXPECT_THAT(lines.all(),
+              UnorderedElementsAre("POST /large 413", "POST /packed 415", "GET /broken 400",
+                                   "  400", "GET /a 431", "POST /slow 408"));
+  const Answer metrics = running.ask(asking("GET", "/metrics"));
+  for (const auto& [status, count] : {std::pair(400, 2), {408, 1}, {413, 1}, {415, 1}, {431, 1}})
+    EXPECT_THAT(metrics.body, HasSubstr(fmt::format(
+                                  "tessera_requests_total{{route=\"refused\",status=\"{}\"}} {}\n",
+                                  status, count)));
+}
+
+TEST(HostileToServer, RequestsThatAreClosedForOthersAreLogged) {
+  Lines lines;
+  ServerOptions options;
+  options.http.body_bytes = 1000;
+  options.http.read_seconds = 600;  // so that nothing here ends by itself
+  Running running(options, {}, lines.add());
+  const std::string head = "GET /a HTTP/1.1\r\nX: " + std::string(30000, 'x');
+  std::vector<std::unique_ptr<RawClient>> clients;
+  for (int i = 0; i < 30; ++i) clients.push_back(std::make_unique<RawClient>(running.port(), head));
+  EXPECT_TRUE(soon([&] { return lines.all().size() >= 10; })) << "16 may arrive at once";
+  EXPECT_THAT(lines.all(), Each("GET /a 503"));
+}
+
+TEST(HostileToServer, AnAnswerThatIsTooLargeIsCountedForItsRoute) {
+  Running running;
+  running.tiny.service.limits.answer_bytes = 100;
+  EXPECT_EQ(running.ask(asking("GET", "/v1/models")).status, 413);
+  const auto is_counted = [&] {
+    return running.tiny.service.metrics.text().find(
+               R"(tessera_requests_total{route="/v1/models",status="413"} 1)") != std::string::npos;
+  };
+  EXPECT_TRUE(soon(is_counted));
 }
 
 TEST(HostileToServer, CompressedBodiesAreRefused) {

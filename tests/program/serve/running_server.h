@@ -2,6 +2,7 @@
 
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include "program/serve/server.h"
 #include "tests/program/serve/raw_client.h"
@@ -12,8 +13,11 @@ namespace tessera::serve {
 /// A server of a tiny service, in a thread.
 class Running {
  public:
-  explicit Running(ServerOptions options = {}, const EngineOptions& engine = {})
-      : tiny(engine), server(tiny.service, any_port(options)), thread([this] { server.run(); }) {}
+  explicit Running(ServerOptions options = {}, const EngineOptions& engine = {},
+                   Server::OnAnswer on_answer = {})
+      : tiny(engine),
+        server(tiny.service, any_port(options), std::move(on_answer)),
+        thread([this] { server.run(); }) {}
   ~Running() { stop(); }
   void stop() {
     server.stop();
