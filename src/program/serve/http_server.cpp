@@ -138,34 +138,18 @@ class HttpServer::Implementation {
   int64_t connections() const { return connections_.count(); }
 
  private:
+  template <typename Stream>
+  class Connection;
+
   asio::awaitable<void> accept_all();
   void begin(tcp::socket socket);
   asio::awaitable<void> serve(tcp::socket socket);
-  template <typename Stream>
-  asio::awaitable<void> talk(Stream& stream, Connections::Place& place, const std::string& client);
-  template <typename Stream>
-  asio::awaitable<bool> answer_next(Stream& stream, Connections::Place& place,
-                                    const std::string& client, beast::flat_buffer& buffer);
-  template <typename Stream>
-  asio::awaitable<error_code> read_head(Stream& stream, Connections::Place& place,
-                                        beast::flat_buffer& buffer, Parser& parser);
-  template <typename Stream>
-  asio::awaitable<error_code> read_body(Stream& stream, Connections::Place& place,
-                                        beast::flat_buffer& buffer, Parser& parser);
-  template <typename Stream>
-  asio::awaitable<bool> write(Stream& stream, const Parser::value_type& head, Response response,
-                              bool keeps);
-  template <typename Stream>
-  asio::awaitable<bool> write_events(Stream& stream, const Parser::value_type& head,
-                                     Response& response, bool keeps);
-  template <typename Stream>
-  asio::awaitable<bool> write_bytes(Stream& stream, std::string_view bytes);
-  template <typename Stream>
-  asio::awaitable<void> leave(Stream& stream, Connections::Place& place);
-  asio::awaitable<Response> answer_of(Request request);
-  /// For how many seconds the client is told that the connection is kept.
-  std::optional<double> kept(bool keeps) const {
-    return keeps ? std::optional(options_.idle_seconds) : std::nullopt;
+  asio::awaitable<Response> answer_of(Request request) {
+    try {
+      co_return answer_(std::move(request));
+    } catch (...) {
+      co_return as_api_error(std::current_exception()).response();
+    }
   }
 
   HttpOptions options_;
@@ -180,6 +164,198 @@ class HttpServer::Implementation {
   tcp::acceptor acceptor_;
   int port_ = acceptor_.local_endpoint().port();
   asio::thread_pool threads_;
+};
+
+/// A connection, from the first byte of its first request to its last. Stream: encrypted or not.
+template <typename Stream>
+class HttpServer::Implementation::Connection {
+ public:
+  Connection(Implementation& server, Stream& stream, Connections::Place& place, std::string client)
+      : server_(server), stream_(stream), place_(place), client_(std::move(client)) {}
+
+  /// Answers one request after the other.
+  asio::awaitable<void> talk() {
+    while (!server_.stopping_) {
+      if (buffer_.size() == 0) {
+        buffer_.shrink_to_fit();  // of thousands that are idle
+        place_.waits(Waiting::kForRequest);
+        unencrypted().expires_after(seconds(options_.idle_seconds));
+        error_code error;
+        const auto room = buffer_.prepare(512);
+        const size_t count = co_await stream_.async_read_some(room, into(error));
+        if (error) co_return;
+        buffer_.commit(count);
+      }
+      place_.waits(Waiting::kForItsRest);
+      unencrypted().expires_after(seconds(options_.read_seconds));
+      const bool goes_on = co_await answer_next();
+      if (!goes_on) break;
+    }
+    co_await leave();
+  }
+
+ private:
+  using Head = Parser::value_type;
+
+  /// Reads the next request and answers it; returns whether another one may follow.
+  asio::awaitable<bool> answer_next() {
+    Parser parser;
+    set_limits(parser, options_.body_bytes);
+    error_code error;
+    error = co_await read_head(parser);
+    const auto& head = parser.get();
+    Request request = request_of(head, client_);  // as far as it could be read
+    std::optional<Response> refused;
+    if (!error) refused = server_.guard_(request);
+    if (!error && !refused) refused = refusal_of_head(head);
+    if (!error && !refused) error = co_await read_body(parser);
+    if (error) refused = answer_to(error);
+    if (error && !refused) co_return false;
+    place_.works();
+    if (refused) {  // what was sent of the body may not be read, so no other request can follow
+      server_.on_refusal_(request, *refused);
+      co_await write(head, *std::move(refused), /*keeps=*/false);
+      co_return false;
+    }
+    request.body = std::move(parser.get().body());
+    request.hung_up =
+        Departure(unencrypted().socket().native_handle(), seconds(options_.half_closed_seconds));
+    // The answer is made on another thread, and written on this one.
+    Response response = co_await asio::co_spawn(
+        server_.threads_, server_.answer_of(std::move(request)), asio::use_awaitable);
+    const bool keeps = head.keep_alive() && !server_.stopping_;
+    const bool written = co_await write(head, std::move(response), keeps);
+    co_return (written && keeps);
+  }
+
+  /// The first line and the headers, of which something has come. The parser keeps what it has
+  /// read.
+  asio::awaitable<error_code> read_head(Parser& parser) {
+    error_code error;
+    for (size_t held = buffer_.size();;) {
+      buffer_.consume(parser.put(buffer_.data(), error));
+      if (error != http::error::need_more) co_return error;
+      const auto room = buffer_.prepare(kHeadPieceBytes);
+      const size_t count = co_await stream_.async_read_some(room, into(error));
+      if (error) co_return error;
+      buffer_.commit(count);
+      place_.holds(held += count);
+    }
+  }
+
+  asio::awaitable<error_code> read_body(Parser& parser) {
+    error_code error;
+    const bool is_asked_for = parser.get().version() >= 11 &&
+                              !parser.get()[http::field::expect].empty() && !parser.is_done();
+    if (is_asked_for) {
+      constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+      const auto text = asio::buffer(kContinue);
+      co_await asio::async_write(stream_, text, into(error));
+    }
+    while (!error && !parser.is_done()) {
+      co_await http::async_read_some(stream_, buffer_, parser, into(error));
+      place_.holds(parser.get().body().size());
+    }
+    co_return error;
+  }
+
+  /// Returns whether the client took in all of it.
+  asio::awaitable<bool> write(const Head& head, Response response, bool keeps) {
+    if (response.events) co_return co_await write_events(head, response, keeps);
+    std::string bytes = head_of(response, head, kept(keeps), /*chunked=*/false);
+    if (head.method() == http::verb::head) co_return co_await write_bytes(bytes);
+    if (response.body.size() <= kPieceBytes) {  // in one packet, where it fits
+      bytes += response.body;
+      co_return co_await write_bytes(bytes);
+    }
+    const bool begun = co_await write_bytes(bytes);
+    if (!begun) co_return false;
+    co_return co_await write_bytes(response.body);
+  }
+
+  /// Events in chunks; to a client of HTTP/1.0, which knows no chunks, as they are. They come from
+  /// another thread; what has come while some were written is written together.
+  asio::awaitable<bool> write_events(const Head& head, Response& response, bool keeps) {
+    const bool chunked = head.version() >= 11;
+    const std::string bytes = head_of(response, head, kept(keeps && chunked), chunked);
+    const bool begun = co_await write_bytes(bytes);
+    if (!begun || head.method() == http::verb::head) co_return (begun && chunked);
+    asio::steady_timer news(server_.io_, Clock::time_point::max());  // cancelled by any
+    Outbox outbox([&] { asio::post(server_.io_, [&] { news.cancel(); }); });
+    bool ended = false, complete = false, open = true;
+    const auto make_events = [&]() -> asio::awaitable<void> {
+      response.events(outbox);
+      co_return;
+    };
+    asio::co_spawn(server_.threads_, make_events, [&](const std::exception_ptr& failure) {
+      asio::post(server_.io_, [&, failed = failure != nullptr] {
+        ended = true;
+        complete = !failed;
+        news.cancel();
+      });
+    });
+    for (;;) {
+      std::string text = outbox.take();
+      if (text.empty() && ended) break;
+      if (text.empty()) {
+        error_code cancelled;
+        co_await news.async_wait(into(cancelled));
+        continue;
+      }
+      if (!open) continue;  // nothing more is written to a client that has left
+      try {
+        if (chunked) text = beast::buffers_to_string(http::make_chunk(asio::buffer(text)));
+        open = co_await write_bytes(text);
+      } catch (const std::bad_alloc&) {  // the other thread still uses the outbox
+        open = false;
+      }
+      if (!open) outbox.close();
+    }
+    if (!open || !complete || !chunked) co_return false;
+    const std::string last = beast::buffers_to_string(http::make_chunk_last());
+    co_return co_await write_bytes(last);
+  }
+
+  /// In pieces, each of which the client must take in within its time. Returns whether it did.
+  asio::awaitable<bool> write_bytes(std::string_view bytes) {
+    error_code error;
+    while (!error && !bytes.empty()) {
+      const auto piece = asio::buffer(bytes.substr(0, kPieceBytes));
+      unencrypted().expires_after(seconds(options_.write_seconds));
+      co_await asio::async_write(stream_, piece, into(error));
+      bytes.remove_prefix(piece.size());
+    }
+    co_return !error;
+  }
+
+  /// Tells the client that no more answers come, and drops what it still sends, within limits: to
+  /// close at once could take the last answer away from it.
+  asio::awaitable<void> leave() {
+    error_code error;
+    place_.waits(Waiting::kToLeave);
+    unencrypted().expires_after(kLeave);
+    if constexpr (!std::is_same_v<Stream, beast::tcp_stream>)
+      co_await stream_.async_shutdown(into(error));
+    tcp::socket& socket = unencrypted().socket();
+    socket.shutdown(tcp::socket::shutdown_send, error);
+    std::array<char, 1024> dropped;
+    const auto room = asio::buffer(dropped);
+    for (int64_t left = options_.body_bytes; !error && left > 0;)
+      left -= static_cast<int64_t>(co_await unencrypted().async_read_some(room, into(error)));
+  }
+
+  /// For how many seconds the client is told that the connection is kept.
+  std::optional<double> kept(bool keeps) const {
+    return keeps ? std::optional(options_.idle_seconds) : std::nullopt;
+  }
+  beast::tcp_stream& unencrypted() { return beast::get_lowest_layer(stream_); }
+
+  Implementation& server_;
+  const HttpOptions& options_ = server_.options_;
+  Stream& stream_;
+  Connections::Place& place_;
+  const std::string client_;  // its address
+  beast::flat_buffer buffer_{kBufferBytes};
 };
 
 asio::awaitable<void> HttpServer::Implementation::accept_all() {
@@ -216,7 +392,8 @@ asio::awaitable<void> HttpServer::Implementation::serve(tcp::socket socket) {
   if (!tls_) {
     beast::tcp_stream stream(std::move(socket));
     Connections::Place place(connections_, closing(stream));
-    co_await talk(stream, place, client);
+    Connection connection(*this, stream, place, client);
+    co_await connection.talk();
     co_return;
   }
   beast::ssl_stream<beast::tcp_stream> stream(std::move(socket), *tls_);
@@ -224,207 +401,9 @@ asio::awaitable<void> HttpServer::Implementation::serve(tcp::socket socket) {
   place.waits(Waiting::kForItsRest);
   stream.next_layer().expires_after(seconds(options_.read_seconds));
   co_await stream.async_handshake(ssl::stream_base::server, into(error));
-  if (!error) co_await talk(stream, place, client);
-}
-
-/// Answers one request after the other.
-template <typename Stream>
-asio::awaitable<void> HttpServer::Implementation::talk(Stream& stream, Connections::Place& place,
-                                                       const std::string& client) {
-  beast::flat_buffer buffer(kBufferBytes);
-  while (!stopping_) {
-    if (buffer.size() == 0) {
-      buffer.shrink_to_fit();  // of thousands that are idle
-      place.waits(Waiting::kForRequest);
-      beast::get_lowest_layer(stream).expires_after(seconds(options_.idle_seconds));
-      error_code error;
-      const auto room = buffer.prepare(512);
-      const size_t count = co_await stream.async_read_some(room, into(error));
-      if (error) co_return;
-      buffer.commit(count);
-    }
-    place.waits(Waiting::kForItsRest);
-    beast::get_lowest_layer(stream).expires_after(seconds(options_.read_seconds));
-    const bool goes_on = co_await answer_next(stream, place, client, buffer);
-    if (!goes_on) break;
-  }
-  co_await leave(stream, place);
-}
-
-/// Reads the next request and answers it; returns whether another one may follow.
-template <typename Stream>
-asio::awaitable<bool> HttpServer::Implementation::answer_next(Stream& stream,
-                                                              Connections::Place& place,
-                                                              const std::string& client,
-                                                              beast::flat_buffer& buffer) {
-  Parser parser;
-  set_limits(parser, options_.body_bytes);
-  error_code error;
-  error = co_await read_head(stream, place, buffer, parser);
-  const auto& head = parser.get();
-  Request request = request_of(head, client);  // as far as it could be read
-  std::optional<Response> refused;
-  if (!error) refused = guard_(request);
-  if (!error && !refused) refused = refusal_of_head(head);
-  if (!error && !refused) error = co_await read_body(stream, place, buffer, parser);
-  if (error) refused = answer_to(error);
-  if (error && !refused) co_return false;
-  place.works();
-  if (refused) {  // what was sent of the body may not be read, so no other request can follow
-    on_refusal_(request, *refused);
-    co_await write(stream, head, *std::move(refused), /*keeps=*/false);
-    co_return false;
-  }
-  request.body = std::move(parser.get().body());
-  request.hung_up = Departure(beast::get_lowest_layer(stream).socket().native_handle(),
-                              seconds(options_.half_closed_seconds));
-  // The answer is made on another thread, and written on this one.
-  Response response =
-      co_await asio::co_spawn(threads_, answer_of(std::move(request)), asio::use_awaitable);
-  const bool keeps = head.keep_alive() && !stopping_;
-  const bool written = co_await write(stream, head, std::move(response), keeps);
-  co_return (written && keeps);
-}
-
-/// The first line and the headers, of which something has come. The parser keeps what it has read.
-template <typename Stream>
-asio::awaitable<error_code> HttpServer::Implementation::read_head(Stream& stream,
-                                                                  Connections::Place& place,
-                                                                  beast::flat_buffer& buffer,
-                                                                  Parser& parser) {
-  error_code error;
-  for (size_t held = buffer.size();;) {
-    buffer.consume(parser.put(buffer.data(), error));
-    if (error != http::error::need_more) co_return error;
-    const auto room = buffer.prepare(kHeadPieceBytes);
-    const size_t count = co_await stream.async_read_some(room, into(error));
-    if (error) co_return error;
-    buffer.commit(count);
-    place.holds(held += count);
-  }
-}
-
-template <typename Stream>
-asio::awaitable<error_code> HttpServer::Implementation::read_body(Stream& stream,
-                                                                  Connections::Place& place,
-                                                                  beast::flat_buffer& buffer,
-                                                                  Parser& parser) {
-  error_code error;
-  const bool is_asked_for = parser.get().version() >= 11 &&
-                            !parser.get()[http::field::expect].empty() && !parser.is_done();
-  if (is_asked_for) {
-    constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
-    const auto text = asio::buffer(kContinue);
-    co_await asio::async_write(stream, text, into(error));
-  }
-  while (!error && !parser.is_done()) {
-    co_await http::async_read_some(stream, buffer, parser, into(error));
-    place.holds(parser.get().body().size());
-  }
-  co_return error;
-}
-
-asio::awaitable<Response> HttpServer::Implementation::answer_of(Request request) {
-  try {
-    co_return answer_(std::move(request));
-  } catch (...) {
-    co_return as_api_error(std::current_exception()).response();
-  }
-}
-
-/// In pieces, each of which the client must take in within its time. Returns whether it did.
-template <typename Stream>
-asio::awaitable<bool> HttpServer::Implementation::write_bytes(Stream& stream,
-                                                              std::string_view bytes) {
-  error_code error;
-  while (!error && !bytes.empty()) {
-    const auto piece = asio::buffer(bytes.substr(0, kPieceBytes));
-    beast::get_lowest_layer(stream).expires_after(seconds(options_.write_seconds));
-    co_await asio::async_write(stream, piece, into(error));
-    bytes.remove_prefix(piece.size());
-  }
-  co_return !error;
-}
-
-/// Returns whether the client took in all of it.
-template <typename Stream>
-asio::awaitable<bool> HttpServer::Implementation::write(Stream& stream,
-                                                        const Parser::value_type& head,
-                                                        Response response, bool keeps) {
-  if (response.events) co_return co_await write_events(stream, head, response, keeps);
-  std::string bytes = head_of(response, head, kept(keeps), /*chunked=*/false);
-  if (head.method() == http::verb::head) co_return co_await write_bytes(stream, bytes);
-  if (response.body.size() <= kPieceBytes) {  // in one packet, where it fits
-    bytes += response.body;
-    co_return co_await write_bytes(stream, bytes);
-  }
-  const bool begun = co_await write_bytes(stream, bytes);
-  if (!begun) co_return false;
-  co_return co_await write_bytes(stream, response.body);
-}
-
-/// Events in chunks; to a client of HTTP/1.0, which knows no chunks, as they are. They come from
-/// another thread; what has come while some were written is written together.
-template <typename Stream>
-asio::awaitable<bool> HttpServer::Implementation::write_events(Stream& stream,
-                                                               const Parser::value_type& head,
-                                                               Response& response, bool keeps) {
-  const bool chunked = head.version() >= 11;
-  const std::string bytes = head_of(response, head, kept(keeps && chunked), chunked);
-  const bool begun = co_await write_bytes(stream, bytes);
-  if (!begun || head.method() == http::verb::head) co_return (begun && chunked);
-  asio::steady_timer news(io_, Clock::time_point::max());  // waiting ends where there are any
-  Outbox outbox([&] { asio::post(io_, [&] { news.cancel(); }); });
-  bool ended = false, complete = false, open = true;
-  const auto make_events = [&]() -> asio::awaitable<void> {
-    response.events(outbox);
-    co_return;
-  };
-  asio::co_spawn(threads_, make_events, [&](const std::exception_ptr& failure) {
-    asio::post(io_, [&, failed = failure != nullptr] {
-      ended = true;
-      complete = !failed;
-      news.cancel();
-    });
-  });
-  for (;;) {
-    std::string text = outbox.take();
-    if (text.empty() && ended) break;
-    if (text.empty()) {
-      error_code cancelled;
-      co_await news.async_wait(into(cancelled));
-      continue;
-    }
-    if (!open) continue;  // nothing more is written to a client that has left
-    try {
-      if (chunked) text = beast::buffers_to_string(http::make_chunk(asio::buffer(text)));
-      open = co_await write_bytes(stream, text);
-    } catch (const std::bad_alloc&) {  // the other thread still uses the outbox
-      open = false;
-    }
-    if (!open) outbox.close();
-  }
-  if (!open || !complete || !chunked) co_return false;
-  const std::string last = beast::buffers_to_string(http::make_chunk_last());
-  co_return co_await write_bytes(stream, last);
-}
-
-/// Tells the client that no more answers come, and drops what it still sends, within limits: to
-/// close at once could take the last answer away from it.
-template <typename Stream>
-asio::awaitable<void> HttpServer::Implementation::leave(Stream& stream, Connections::Place& place) {
-  error_code error;
-  place.waits(Waiting::kToLeave);
-  beast::get_lowest_layer(stream).expires_after(kLeave);
-  if constexpr (!std::is_same_v<Stream, beast::tcp_stream>)
-    co_await stream.async_shutdown(into(error));
-  tcp::socket& socket = beast::get_lowest_layer(stream).socket();
-  socket.shutdown(tcp::socket::shutdown_send, error);
-  std::array<char, 1024> dropped;
-  const auto room = asio::buffer(dropped);
-  for (int64_t left = options_.body_bytes; !error && left > 0;)
-    left -= static_cast<int64_t>(
-        co_await beast::get_lowest_layer(stream).async_read_some(room, into(error)));
+  if (error) co_return;
+  Connection connection(*this, stream, place, client);
+  co_await connection.talk();
 }
 
 HttpServer::HttpServer(const HttpOptions& options, Guard guard, Answer answer, OnRefusal on_refusal)
