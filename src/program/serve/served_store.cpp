@@ -221,8 +221,10 @@ std::unique_ptr<store::MemoWriter> ServedStore::open_writer() const {
     throw;
   } catch (const SystemError&) {
     throw;
-  } catch (const std::runtime_error& error) {
-    throw ApiError(503, "{}", error.what()).with_code("store_is_being_written").retry_after(5);
+  } catch (const std::runtime_error&) {  // its message has paths of this machine
+    throw ApiError(503, "another process writes to the store or has just rebuilt it; ask again")
+        .with_code("store_is_being_written")
+        .retry_after(5);
   }
 }
 

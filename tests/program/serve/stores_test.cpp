@@ -569,7 +569,9 @@ TEST_F(Stores, SeesWhatOtherProcessesChange) {
   std::thread([&] {
     store::MemoWriter writer(folder_ / "books");  // as `tessera memo memorize` beside the server
     writer.memorize("two", "My lamp went out at nine.", store::Duplicates::kRefuse);
-    EXPECT_EQ(tiny_.post(kDocuments, {{"id", "x"}, {"text", "y"}}).status, 503);
+    const Response refused = tiny_.post(kDocuments, {{"id", "x"}, {"text", "y"}});
+    EXPECT_EQ(refused.status, 503);
+    EXPECT_THAT(refused.body, ::testing::Not(HasSubstr(folder_.path().native())));
   }).join();
   std::this_thread::sleep_for(std::chrono::milliseconds(600));
   EXPECT_EQ(get(kDocuments)["data"].size(), 2u);
