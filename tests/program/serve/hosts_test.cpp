@@ -438,11 +438,8 @@ TEST_F(StoresTogether, AQuestionThatNobodyWaitsForIsGivenUp) {
   TinyService tiny;
   tiny.service.together.emplace(
       "all", std::make_shared<ServedHosts>(std::vector{slow.address()}, hosts::HostOptions{}));
-  Request request;
-  request.method = "POST";
-  request.set_target("/v1/stores/all/recall");
-  request.headers["Content-Type"] = "application/json";
-  request.body = Json{{"prompt", kPrompts[0]}, {"tokens", 20}}.dump();
+  Request request = TinyService::request("POST", "/v1/stores/all/recall",
+                                         Json{{"prompt", kPrompts[0]}, {"tokens", 20}}.dump());
   tiny.service.limits.request_seconds = 0.3;
   const auto ask = [&] { return tiny.router.answer(request).status; };
   std::thread first([&] { EXPECT_EQ(ask(), 503) << "it took longer than it may"; });

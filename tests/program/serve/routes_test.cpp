@@ -130,13 +130,7 @@ TEST(Routes, AnInspectionThatNobodyWaitsForIsGivenUp) {
   busy.calls.push_back({[&] { go_on.get_future().wait(); }});
   busy.on_failure = [](std::exception_ptr) {};
   const auto ticket = tiny.service.models.find("mosaic")->engine->submit(std::move(busy));
-  Request request;
-  request.method = "POST";
-  request.set_target("/v1/inspect");
-  request.headers["Content-Type"] = "application/json";
-  request.body = R"({"text": "ab"})";
-  request.hung_up = [] { return true; };
-  EXPECT_EQ(tiny.router.answer(request).status, 503);
+  EXPECT_EQ(tiny.ask_and_leave("POST", "/v1/inspect", R"({"text": "ab"})").status, 503);
   go_on.set_value();
   EXPECT_EQ(tiny.post("/v1/inspect", {{"text", "ab"}}).status, 200);
 }
@@ -205,13 +199,7 @@ TEST(Routes, APlanThatNobodyWaitsForIsGivenUp) {
       {"alpha", 1.5}, {"inputs", 1000000}, {"outputs", 100000}, {"dimension", 100000}, {"runs", 0}};
   TinyService tiny;
   for (const Json& body : {to_simulate, to_compare}) {
-    Request request;
-    request.method = "POST";
-    request.set_target("/v1/plan");
-    request.headers["Content-Type"] = "application/json";
-    request.body = body.dump();
-    request.hung_up = [] { return true; };
-    const Response response = tiny.router.answer(request);
+    const Response response = tiny.ask_and_leave("POST", "/v1/plan", body.dump());
     EXPECT_EQ(response.status, 503) << response.body;
     EXPECT_THAT(response.body, HasSubstr("the answer was given up"));
   }

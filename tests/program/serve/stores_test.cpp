@@ -276,16 +276,14 @@ class LeavingClient : public EventStream {
 /// A stream shows by itself whether anybody reads it: a client that sends nothing more may do so.
 TEST_F(Stores, AStreamGoesOnAsLongAsItIsRead) {
   const Json questions = {{"prompts", std::vector<std::string>(300, "The raven sat")}};
-  Request request;
-  request.method = "POST";
-  request.set_target("/v1/stores/books/ask?stream=true");
-  request.headers["Content-Type"] = "application/json";
-  request.body = questions.dump();
-  request.hung_up = [] { return true; };
+  const auto answer = [&](EventStream& events) {
+    const std::string path = "/v1/stores/books/ask?stream=true";
+    tiny_.ask_and_leave("POST", path, questions.dump()).events(events);
+  };
   LeavingClient reads(false), leaves(true);
-  tiny_.router.answer(request).events(reads);
+  answer(reads);
   EXPECT_EQ(reads.last, "[DONE]");
-  tiny_.router.answer(request).events(leaves);
+  answer(leaves);
   EXPECT_EQ(leaves.in_vain, 0);
 }
 
@@ -380,18 +378,10 @@ TEST_F(Stores, EditsThatWaitTogetherWriteTheMatrixOnce) {
 
 TEST_F(Stores, AnEditWhoseClientHasLeftNeverBegins) {
   ServedStore& store = *tiny_.service.models.store("books");
-  Request request;
-  request.method = "POST";
-  request.set_target(kDocuments);
-  request.headers["Content-Type"] = "application/json";
-  request.body = Json{{"id", "left"}, {"text", "My lamp went out."}}.dump();
-  request.hung_up = [] { return true; };
+  const Json document = {{"id", "left"}, {"text", "My lamp went out."}};
   BusyEdit busy(store);
-  EXPECT_EQ(tiny_.router.answer(request).status, 503) << "while another edit is busy";
-  request.method = "DELETE";
-  request.set_target(kDocuments + "/one");
-  request.body.clear();
-  EXPECT_EQ(tiny_.router.answer(request).status, 503);
+  EXPECT_EQ(tiny_.ask_and_leave("POST", kDocuments, document.dump()).status, 503);
+  EXPECT_EQ(tiny_.ask_and_leave("DELETE", kDocuments + "/one").status, 503);
   busy.release();
   EXPECT_EQ(tiny_.ask("GET", kDocuments + "/left").status, 404);
   EXPECT_EQ(tiny_.ask("GET", kDocuments + "/one").status, 200);

@@ -74,15 +74,27 @@ class TinyService {
     router = routes_of(service);
   }
 
-  Response ask(const std::string& method, const std::string& path, const std::string& body = "",
-               const std::string& type = "application/json") {
+  static Request request(const std::string& method, const std::string& path,
+                         const std::string& body = "",
+                         const std::string& type = "application/json") {
     Request request;
     request.method = method;
     request.set_target(path);
     request.headers["Content-Type"] = type;
     request.body = body;
     request.client = "127.0.0.1";
-    return router.answer(request);
+    return request;
+  }
+  Response ask(const std::string& method, const std::string& path, const std::string& body = "",
+               const std::string& type = "application/json") {
+    return router.answer(request(method, path, body, type));
+  }
+  /// The same of a client that does not wait for the answer.
+  Response ask_and_leave(const std::string& method, const std::string& path,
+                         const std::string& body = "") {
+    Request left = request(method, path, body);
+    left.hung_up = [] { return true; };
+    return router.answer(std::move(left));
   }
   Response post(const std::string& path, const Json& body) {
     return ask("POST", path, body.dump());
