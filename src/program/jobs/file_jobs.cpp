@@ -246,10 +246,9 @@ void Update::forget_others(store::MemoWriter& writer, const Admitted& admitted,
 }
 
 Update::Answer Update::run(store::MemoWriter& writer, const OnProgress& on_progress) const {
-  const OnNews on_news{[](const Memorize::Answer&) {}, [](const Forget::Answer&) {}};
   const Admitted list = admitted(writer);
-  Answer answer = memorize(writer, list, on_news, on_progress);
-  forget_others(writer, list, on_news, on_progress, answer);
+  Answer answer = memorize(writer, list, OnNews(), on_progress);
+  forget_others(writer, list, OnNews(), on_progress, answer);
   return answer;
 }
 

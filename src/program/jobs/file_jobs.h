@@ -81,8 +81,8 @@ struct Files {
   };
   /// Told of each document when it is memorized, and of each that is forgotten.
   struct OnNews {
-    std::function<void(const Memorize::Answer&)> memorized;
-    std::function<void(const Forget::Answer&)> pruned;
+    std::function<void(const Memorize::Answer&)> memorized = [](const Memorize::Answer&) {};
+    std::function<void(const Forget::Answer&)> pruned = [](const Forget::Answer&) {};
   };
 
   /// Looks at every document before the first one is stored. Throws UsageError where two would have

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <utility>
 
@@ -29,18 +30,24 @@ using Texts = std::vector<std::string>;
 
 constexpr int64_t kLearnedVocabulary = 4096;
 
+/// The tokenizer that a request names: byte, bpe, which `learn` learns, or the path of one.
+Tokenizer named_tokenizer(const std::string& name, const std::function<Tokenizer()>& learn) {
+  if (name == "byte") return Tokenizer::bytes(EndOfText::kPresent);
+  return name == "bpe" ? learn() : Tokenizer::load(name);
+}
+
 Tokenizer tokenizer_of(const Create& create, const Texts& sample, const OnProgress& on_progress) {
   const std::string& asked = create.tokenizer;
-  const std::string name = !asked.empty() ? asked : sample.empty() ? "byte" : "bpe";
-  if (name == "byte") return Tokenizer::bytes(EndOfText::kPresent);
-  if (name != "bpe") return Tokenizer::load(name);
-  check_argument(!sample.empty(),
-                 "the tokenizer 'bpe' is learned from the text that a store is planned for; give "
-                 "that text, or the path of a tokenizer");
-  Tokenizer learned = learn_bpe(sample, kLearnedVocabulary,
-                                [&](int64_t tokens) { on_progress(tokens, kLearnedVocabulary); });
-  on_progress(kLearnedVocabulary, kLearnedVocabulary);  // a small text has fewer
-  return learned;
+  const auto learn = [&] {
+    check_argument(!sample.empty(),
+                   "the tokenizer 'bpe' is learned from the text that a store is planned for; give "
+                   "that text, or the path of a tokenizer");
+    Tokenizer learned = learn_bpe(sample, kLearnedVocabulary,
+                                  [&](int64_t tokens) { on_progress(tokens, kLearnedVocabulary); });
+    on_progress(kLearnedVocabulary, kLearnedVocabulary);  // a small text has fewer
+    return learned;
+  };
+  return named_tokenizer(!asked.empty() ? asked : sample.empty() ? "byte" : "bpe", learn);
 }
 
 /// Each document's tokens.
@@ -192,13 +199,10 @@ Json Merge::Answer::json() const {
 
 Rebuild::Answer Rebuild::run(const std::filesystem::path& store,
                              const OnProgress& on_progress) const {
-  const auto learned = [&] {
+  const Tokenizer tokens = named_tokenizer(tokenizer, [&] {
     return store::tokenizer_of_documents(store, vocabulary,
                                          [&](int64_t tokens) { on_progress(tokens, vocabulary); });
-  };
-  const Tokenizer tokens = tokenizer == "byte"  ? Tokenizer::bytes(EndOfText::kPresent)
-                           : tokenizer == "bpe" ? learned()
-                                                : Tokenizer::load(tokenizer);
+  });
   const int64_t documents = MemoStore(store).ledger().totals().documents;
   return {store,
           store::rebuild_store(store, tokens, [&](int64_t done) { on_progress(done, documents); }),

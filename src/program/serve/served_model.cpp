@@ -11,6 +11,7 @@
 #include "tessera/model/language_model.h"
 
 namespace tessera::serve {
+
 TokenIds encoded_text(const ServedModel& model, const std::string& text, SpecialTokens special,
                       const std::string& field) {
   try {

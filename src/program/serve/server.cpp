@@ -123,7 +123,7 @@ Response Server::answer(Request request) {
   request.asker = access_.asker_of(request);
   const auto answered = std::make_shared<Answered>(*this, request);
   Response response = answer_now(request, *answered);
-  answered->route = response.route.empty() ? "none" : response.route;
+  if (!response.route.empty()) answered->route = response.route;
   if (std::ssize(response.body) > service_.limits.answer_bytes)
     response = too_large(response.body.size(), service_.limits).response();
   if (response.follows) answered->leave_place();
@@ -143,7 +143,7 @@ void Server::count(const Answered& answered) {
 }
 
 Response Server::answer_now(const Request& request, Answered& answered) const {
-  if (is_preflight(request)) return {.status = 204};
+  if (is_preflight(request)) return {.status = 204, .route = "none"};
   // What needs no key takes no place from those who have one.
   if (access_.is_open(request) || is_always_answered(request.path)) return router_.answer(request);
   if (auto refused = answered.take_place()) return *std::move(refused);

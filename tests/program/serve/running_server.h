@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -45,6 +46,14 @@ bool soon(Condition&& condition) {
   for (int i = 0; i < 1000 && !condition(); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   return condition();
+}
+
+/// Whether within some seconds the server has counted so many requests of a route and a status.
+inline bool has_counted(const Running& running, const std::string& route, int status,
+                        int count = 1) {
+  const std::string line = fmt::format("tessera_requests_total{{route=\"{}\",status=\"{}\"}} {}\n",
+                                       route, status, count);
+  return soon([&] { return running.tiny.service.metrics.text().find(line) != std::string::npos; });
 }
 
 }  // namespace tessera::serve

@@ -106,6 +106,7 @@ TEST(Server, AKeyHasItsShare) {
   EXPECT_EQ(refused.status, 429);
   EXPECT_EQ(refused.header("Retry-After"), "1");
   EXPECT_THAT(refused.body, HasSubstr("rate_limit_exceeded"));
+  EXPECT_TRUE(has_counted(running, "refused", 429));
   EXPECT_EQ(running.ask(asked("other", one)).status, 200);
   first.leave();
   EXPECT_TRUE(soon([&] { return running.counts().rows == 1; }));
