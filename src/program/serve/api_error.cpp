@@ -65,7 +65,8 @@ Response ApiError::response() const {
 }
 
 ApiError given_up() {
-  return ApiError(503, "the answer was given up: nobody waits for it, or its time is over")
+  return ApiError(503,
+                  "the answer was not there in time; tessera serve --request-seconds allows more")
       .with_code("timeout");
 }
 

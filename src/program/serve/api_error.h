@@ -39,7 +39,7 @@ class ApiError : public std::runtime_error {
   int retry_after_ = 0;
 };
 
-/// Of an answer that nobody waits for any more.
+/// Of an answer that is unwanted by now: its time is over, or nobody waits for it, or hears this.
 ApiError given_up();
 
 /// What became of a request that was not answered because of this exception: an unknown document is

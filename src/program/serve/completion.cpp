@@ -11,8 +11,8 @@
 namespace tessera::serve {
 namespace {
 
-constexpr auto kClientLook = std::chrono::milliseconds(100);  // between two looks at the client
-constexpr int64_t kScoredTokens = 4096;                       // scored in one go, about
+constexpr auto kPatience = std::chrono::milliseconds(100);  // for something new, then it looks up
+constexpr int64_t kScoredTokens = 4096;                     // scored in one go, about
 // Bytes of an answer, about: of a token's text, of its entry among the scores, of an alternative.
 constexpr double kTextBytes = 8, kScoreBytes = 80, kAlternativeBytes = 40;
 
@@ -21,6 +21,12 @@ std::string new_id(bool chat) {
   static const int64_t start = std::chrono::system_clock::now().time_since_epoch().count();
   static std::atomic<int64_t> next = 0;
   return fmt::format("{}{:x}-{:x}", chat ? "chatcmpl-" : "cmpl-", start, next++);
+}
+
+/// Whether its client has gone; a stream shows by itself whether anybody reads it.
+std::function<bool()> hung_up(const CompletionRequest& request, const Request& http) {
+  if (request.stream) return [] { return false; };
+  return http.hung_up;
 }
 
 ChoiceForm form_of(const CompletionRequest& request) {
@@ -42,9 +48,9 @@ Completion::Completion(Service& service, const CompletionRequest& request, const
     : service_(service),
       request_(request),
       model_(service.models.find(request.model)),
-      id_(new_id(request.chat)) {
-  const auto unwanted = service.unwanted(http.hung_up);
-  for (const auto& content : request_.prompts) prompts_.push_back(read(content, unwanted));
+      id_(new_id(request.chat)),
+      unwanted_(service.unwanted(hung_up(request, http))) {
+  for (const auto& content : request_.prompts) prompts_.push_back(read(content));
   check_size();
   for (const auto& [prompt, rest] : prompts_)
     for (int64_t i = 0; i < request_.best_of; ++i) {
@@ -60,7 +66,7 @@ Completion::Completion(Service& service, const CompletionRequest& request, const
 
 /// The ids of a prompt; an empty one begins a new text. A store takes a text as people type it, as
 /// recall does, unless the prompt is to be shown with its own tokens.
-Completion::Prompt Completion::read(const PromptContent& content, const Unwanted& unwanted) const {
+Completion::Prompt Completion::read(const PromptContent& content) const {
   Prompt prompt;
   if (const auto* given = std::get_if<TokenIds>(&content)) {
     prompt.tokens = *given;
@@ -73,7 +79,7 @@ Completion::Prompt Completion::read(const PromptContent& content, const Unwanted
       prompt.tokens.assign(question.tokens.begin(), question.tokens.end());
       prompt.rest = std::move(question.rest);
     };
-    if (model_->store && !request_.echo) model_->store->read(read_typed, unwanted);
+    if (model_->store && !request_.echo) model_->store->read(read_typed, unwanted_);
   }
   const int64_t V = model_->engine->vocabulary();
   for (const int64_t id : prompt.tokens)
@@ -190,7 +196,7 @@ bool Completion::wait(const std::function<void(size_t)>& on_news) {
   std::deque<Event> events;
   {
     std::unique_lock lock(mailbox_->mutex);
-    mailbox_->changed.wait_for(lock, kClientLook, [this] { return !mailbox_->events.empty(); });
+    mailbox_->changed.wait_for(lock, kPatience, [this] { return !mailbox_->events.empty(); });
     events.swap(mailbox_->events);
   }
   for (Event& event : events) {
@@ -203,10 +209,8 @@ bool Completion::wait(const std::function<void(size_t)>& on_news) {
       on_news(news->choice);
     }
   }
+  if (!ended() && unwanted_()) throw given_up();
   const std::chrono::duration<double> passed = Clock::now() - started_;
-  if (!ended() && passed.count() > service_.limits.request_seconds)
-    throw ApiError(503, "the answer was not there after {:g} seconds", passed.count())
-        .with_code("timeout");
   if (!events.empty() && !std::exchange(has_tokens_, true))
     service_.metrics.first_token_seconds.observe(passed.count());
   return !events.empty();
@@ -262,14 +266,8 @@ std::vector<size_t> Completion::best_choices() const {
   return best;
 }
 
-Completion::Json Completion::answer(const std::function<bool()>& hung_up) {
-  auto looked = Clock::now();
-  while (!ended()) {
-    wait([](size_t) {});
-    if (Clock::now() - looked < kClientLook) continue;
-    looked = Clock::now();
-    if (hung_up()) throw given_up();
-  }
+Completion::Json Completion::answer() {
+  while (!ended()) wait([](size_t) {});
   Json json = head(request_.chat ? "chat.completion" : "text_completion");
   json["choices"] = Json::array();
   for (const size_t choice : best_choices())
@@ -319,7 +317,7 @@ void Completion::stream(EventStream& events) {
 
 Response complete(Service& service, const CompletionRequest& asked, const Request& request) {
   const auto completion = std::make_shared<Completion>(service, asked, request);
-  if (!asked.stream) return json_response(completion->answer(request.hung_up));
+  if (!asked.stream) return json_response(completion->answer());
   return Response::of_events([completion](EventStream& events) { completion->stream(events); });
 }
 

@@ -24,9 +24,8 @@ class Completion {
   /// Hands the work to the model's engine. http: the request as it came. Throws ApiError.
   Completion(Service& service, const CompletionRequest& request, const Request& http);
 
-  /// The whole answer, once it is there. Throws ApiError, also where the time is up. hung_up: asked
-  /// now and then; where it is true the answer does not matter.
-  nlohmann::ordered_json answer(const std::function<bool()>& hung_up);
+  /// The whole answer, once it is there. Throws ApiError, also where it is unwanted before.
+  nlohmann::ordered_json answer();
   /// The answer as server-sent events: one for each token as it is written, before them one for
   /// the prompt where that is shown.
   void stream(EventStream& events);
@@ -56,7 +55,7 @@ class Completion {
     void push(Event event);
   };
 
-  Prompt read(const PromptContent& content, const Unwanted& unwanted) const;
+  Prompt read(const PromptContent& content) const;
   bool scores_prompts() const;
   bool is_scored_to_the_end() const;
   void check_size() const;
@@ -68,7 +67,7 @@ class Completion {
 
   bool ended() const;
   /// Waits for something new and applies it: calls `on_news` with each choice after each change.
-  /// Returns false where nothing came for a while.
+  /// Returns false where nothing came for a while. Throws ApiError as answer().
   bool wait(const std::function<void(size_t choice)>& on_news);
   void apply(Scores&& scores, const std::function<void(size_t choice)>& on_news);
 
@@ -82,6 +81,7 @@ class Completion {
   const ServedModels::Model model_;
   std::string id_;
   Clock::time_point started_ = Clock::now();
+  const Unwanted unwanted_;
   std::vector<Prompt> prompts_;
   std::vector<Choice> choices_;  // best_of for each prompt
   bool has_tokens_ = false;

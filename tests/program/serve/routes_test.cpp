@@ -201,7 +201,7 @@ TEST(Routes, APlanThatNobodyWaitsForIsGivenUp) {
   for (const Json& body : {to_simulate, to_compare}) {
     const Response response = tiny.ask_and_leave("POST", "/v1/plan", body.dump());
     EXPECT_EQ(response.status, 503) << response.body;
-    EXPECT_THAT(response.body, HasSubstr("the answer was given up"));
+    EXPECT_THAT(response.body, HasSubstr("the answer was not there in time"));
   }
 }
 
