@@ -411,6 +411,21 @@ TEST(Completions, NullsAreDefaultsAndEmptyPromptsBeginAText) {
   EXPECT_EQ(reply["usage"]["prompt_tokens"], 1);  // the end of text
 }
 
+TEST(Completions, EndWhereTheirTimeIsOverOrNobodyWaits) {
+  TinyService tiny;
+  Json request = {{"prompt", "a"}, {"max_tokens", 100000}, {"ignore_eos", true}};
+  EXPECT_EQ(tiny.ask_and_leave("POST", "/v1/completions", request.dump()).status, 503);
+  tiny.service.limits.request_seconds = 0.2;
+  const Response late = tiny.post("/v1/completions", request);
+  EXPECT_EQ(late.status, 503);
+  EXPECT_THAT(late.body, HasSubstr("--request-seconds allows more"));
+  request["stream"] = true;
+  RecordedEvents recorded;
+  tiny.post("/v1/completions", request).events(recorded);
+  EXPECT_THAT(recorded.events.front(), HasSubstr("text_completion"));
+  EXPECT_THAT(recorded.events.back(), HasSubstr("--request-seconds allows more"));
+}
+
 TEST(Completions, RefuseAFormatThatNothingHoldsThemTo) {
   TinyService tiny;
   Json request = {{"prompt", "a"}, {"max_tokens", 1}, {"response_format", {{"type", "text"}}}};
