@@ -45,6 +45,7 @@ Response plan(const Service& service, const Request& request) {
   const Unwanted unwanted = service.unwanted(request.hung_up);
   const auto turn = turn_to_plan(unwanted);
   std::stop_source stop;
+  // Looks whether the plan is still wanted, until it is there.
   const std::jthread watch([&](const std::stop_token& planned) {
     std::mutex mutex;
     std::unique_lock lock(mutex);
