@@ -54,18 +54,16 @@ void transposed_multiply(int64_t m, int64_t n, int64_t k, const T* a, int64_t ld
   gemm(kBlasTransposed, kBlasAsIs, m, n, k, a, lda, b, ldb, beta, c, ldc);
 }
 
-/// Keeps OpenBLAS to one thread while it lives. The parallel loops of this room run over seeds and
-/// row blocks, each with its own products: threads inside them would only fight, and would make
-/// the last bits depend on their number.
+/// Keeps OpenBLAS to one thread while it lives, and OpenMP to as many as before. The parallel loops
+/// of this room run over seeds and row blocks, each with its own products: threads inside them
+/// would only fight, and would make the last bits depend on their number. Of those that live
+/// together, nested or in several threads, the last gives OpenBLAS its threads back.
 class SerialBlas {
  public:
-  SerialBlas() : threads_(openblas_get_num_threads()) { openblas_set_num_threads(1); }
-  ~SerialBlas() { openblas_set_num_threads(threads_); }
+  SerialBlas();
+  ~SerialBlas();
   SerialBlas(const SerialBlas&) = delete;
   SerialBlas& operator=(const SerialBlas&) = delete;
-
- private:
-  int threads_;
 };
 
 }  // namespace tessera::theory
