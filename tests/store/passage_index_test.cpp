@@ -69,6 +69,17 @@ TEST_F(PassageIndexTest, CutsLongLinesAtWordsAndCharacters) {
   EXPECT_THAT(places("raven"), ElementsAre("letters:1"));
 }
 
+/// The tokens of a ledger from elsewhere may be any bytes.
+TEST_F(PassageIndexTest, BytesThatAreNotUtf8HaveAnEnd) {
+  memorize(store(), "one", "The lamp is out.\n");
+  const std::string bytes = "A" + std::string(5000, '\x80');
+  Ledger ledger = StoreFolder::open(store()).open_ledger(sqlite::Access::kWrite);
+  const StoredDocument document = ledger.get("one");
+  const auto transaction = ledger.transaction();
+  ledger.index(document, bytes);
+  EXPECT_EQ(ledger.indexed_text(document), "The lamp is out.\n" + bytes);
+}
+
 TEST_F(PassageIndexTest, FollowsTheDocuments) {
   memorize(store(), "one", "The raven sat above the door.\n");
   memorize(store(), "one", "The lamp is out.\n", Duplicates::kReplace);

@@ -19,7 +19,7 @@ constexpr size_t kPassage = 400;   // bytes after which the next line begins a p
 constexpr size_t kLongest = 2000;  // bytes of a passage
 
 /// The end of the passage that begins at `begin`: of a line, or, in a long line, of a word or a
-/// character.
+/// character. Bytes that are not UTF-8, which a ledger from elsewhere may hold, end anywhere.
 size_t end_of_passage(std::string_view text, size_t begin) {
   if (text.size() - begin <= kPassage) return text.size();
   const std::string_view longest = text.substr(begin, kLongest);  // what is beyond is not looked at
@@ -28,7 +28,8 @@ size_t end_of_passage(std::string_view text, size_t begin) {
   if (begin + longest.size() == text.size()) return text.size();
   const size_t space = longest.rfind(' ');
   if (space != std::string_view::npos && space > 0) return begin + space + 1;
-  return begin + utf8::valid_prefix(longest);
+  const size_t characters = utf8::valid_prefix(longest);
+  return begin + (characters > 0 ? characters : longest.size());
 }
 
 /// The words of a question as FTS5 reads them: any of them, none as an operator. Each counts once,
