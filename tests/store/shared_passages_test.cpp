@@ -28,5 +28,21 @@ TEST_F(StoreTest, SharedPassagesAreRunsOfEqualWords) {
   EXPECT_TRUE(shared("other").empty());
 }
 
+/// A short document is a passage as a whole, also inside the longer ones of others.
+TEST_F(StoreTest, WordsInPassagesOfSeveralDocumentsCountOnce) {
+  const std::string passage = "one two three four five six seven eight nine ten eleven twelve";
+  memorize(store(), "long", passage + " thirteen.\n");
+  memorize(store(), "short", "Seven, eight\n");
+  memorize(store(), "quotes", "Eight\nseven eight, and then:\n" + passage + "\n");
+  const MemoStore opened(store());
+  const auto found = shared_passages(opened.ledger(), opened.tokenizer(),
+                                     {opened.ledger().get("long"), opened.ledger().get("short")},
+                                     [](int64_t, int64_t) {});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].words, 14);
+  EXPECT_EQ(found[0].share, 14.0 / 15);
+  EXPECT_EQ(found[0].line, 2);
+}
+
 }  // namespace
 }  // namespace tessera::store

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <set>
 #include <string_view>
 #include <unordered_set>
@@ -14,18 +15,18 @@ namespace {
 
 constexpr size_t kShortestPassage = 12;  // in words
 
-/// Calls take(hash of the last words, line) at each word that ends a window of `length` words.
+using RecentWords = std::deque<std::string>;
+
+/// Calls take(words, line) at each word: the last ones, as many as a passage has at least.
 template <typename Take>
-void for_each_window(const Ledger& ledger, const Tokenizer& tokenizer,
-                     const StoredDocument& document, size_t length, Take&& take) {
-  std::deque<std::string> last;
+void for_each_word(const Ledger& ledger, const Tokenizer& tokenizer, const StoredDocument& document,
+                   Take&& take) {
+  RecentWords last;
   int64_t line = 1;
   const auto add = [&](const Word& word) {
     last.push_back(word.text);
-    if (last.size() > length) last.pop_front();
-    std::string window;
-    for (const std::string& text : last) window += text + ' ';
-    take(last.size() == length ? std::hash<std::string>()(window) : 0, line);
+    if (last.size() > kShortestPassage) last.pop_front();
+    take(last, line);
   };
   WordCutter cutter;
   read_text(ledger, tokenizer, document, [&](int32_t, std::string_view bytes) {
@@ -38,17 +39,48 @@ void for_each_window(const Ledger& ledger, const Tokenizer& tokenizer,
 int64_t count_words(const Ledger& ledger, const Tokenizer& tokenizer,
                     const StoredDocument& document) {
   int64_t words = 0;
-  for_each_window(ledger, tokenizer, document, 1, [&](size_t, int64_t) { ++words; });
+  for_each_word(ledger, tokenizer, document, [&](const RecentWords&, int64_t) { ++words; });
   return words;
 }
+
+/// The passages that are looked for, as hashes of their windows of words.
+class SoughtPassages {
+ public:
+  /// Those of a document of so many words.
+  void add(const Ledger& ledger, const Tokenizer& tokenizer, const StoredDocument& document,
+           int64_t words) {
+    const size_t length = std::min(kShortestPassage, static_cast<size_t>(words));
+    lengths_.insert(length);
+    for_each_word(ledger, tokenizer, document, [&](const RecentWords& last, int64_t) {
+      if (last.size() >= length) windows_.insert(hash_of(last, length));
+    });
+  }
+
+  /// How many of these words, the last ones, are in a passage that ends with them; 0 if none does.
+  size_t length_at(const RecentWords& last) const {
+    const auto longest = std::ranges::find_if(lengths_, [&](size_t length) {
+      return last.size() >= length && windows_.contains(hash_of(last, length));
+    });
+    return longest == lengths_.end() ? 0 : *longest;
+  }
+
+ private:
+  static size_t hash_of(const RecentWords& last, size_t length) {
+    std::string window;
+    for (size_t i = last.size() - length; i < last.size(); ++i) window += last[i] + ' ';
+    return std::hash<std::string>()(window);
+  }
+
+  std::set<size_t, std::greater<>> lengths_;  // the longest first
+  std::unordered_set<size_t> windows_;
+};
 
 }  // namespace
 
 std::vector<SharedPassages> shared_passages(
     const Ledger& ledger, const Tokenizer& tokenizer, const std::vector<StoredDocument>& documents,
     const std::function<void(int64_t done, int64_t of)>& on_progress) {
-  std::unordered_set<size_t> sought;  // windows
-  std::set<size_t> lengths;
+  SoughtPassages sought;
   std::set<int64_t> own;
   int64_t words = 0;
   for (const StoredDocument& document : documents) {
@@ -56,11 +88,7 @@ std::vector<SharedPassages> shared_passages(
     const int64_t count = count_words(ledger, tokenizer, document);
     if (count == 0) continue;
     words += count;
-    const size_t length = std::min(kShortestPassage, static_cast<size_t>(count));
-    lengths.insert(length);
-    for_each_window(ledger, tokenizer, document, length, [&](size_t window, int64_t) {
-      if (window != 0) sought.insert(window);
-    });
+    sought.add(ledger, tokenizer, document, count);
   }
   std::vector<SharedPassages> found;
   const std::vector<StoredDocument> all = ledger.documents();
@@ -68,16 +96,17 @@ std::vector<SharedPassages> shared_passages(
     on_progress(static_cast<int64_t>(n), std::ssize(all));
     if (own.contains(all[n].number)) continue;
     SharedPassages passages{.document = all[n].id};
-    for (const size_t length : lengths) {
-      int64_t word = 0, covered = 0;
-      for_each_window(ledger, tokenizer, all[n], length, [&](size_t window, int64_t line) {
-        ++word;
-        if (window == 0 || !sought.contains(window)) return;
-        if (passages.words == 0) passages.line = line;
-        passages.words += word - std::max(covered, word - static_cast<int64_t>(length));
-        covered = word;
-      });
-    }
+    std::vector<bool> is_shared;  // of each word
+    for_each_word(ledger, tokenizer, all[n], [&](const RecentWords& last, int64_t line) {
+      is_shared.push_back(false);
+      const size_t length = sought.length_at(last);
+      if (length > 0 && passages.words == 0) passages.line = line;
+      for (auto word = is_shared.end() - static_cast<int64_t>(length); word != is_shared.end();
+           ++word) {
+        passages.words += !*word;
+        *word = true;
+      }
+    });
     if (passages.words == 0) continue;
     passages.share =
         std::min(1.0, static_cast<double>(passages.words) / static_cast<double>(words));
