@@ -117,6 +117,24 @@ TEST(ExactCorrelationMemory, HoldsTheSameInAnyOrderAndBatching) {
   EXPECT_EQ(bytes_of(at_once), bytes_of(ExactCorrelationMemory(d, d)));
 }
 
+/// No pairs give such entries, but a file from elsewhere may have them.
+TEST(ExactCorrelationMemory, KeepsEntriesThatNoPairsGive) {
+  const auto entries = std::make_shared<std::vector<int64_t>>(4, INT64_MIN);
+  auto memory = ExactCorrelationMemory::from_bytes(
+      2, 2, 64, std::as_writable_bytes(std::span(*entries)), entries);
+  const std::vector<int8_t> key = {0, 1}, value = {1, 0};
+  memory.store(key, value);
+  EXPECT_EQ(memory.bits(), 64);
+  EXPECT_EQ(memory.entry(0, 0), INT64_MIN);
+  EXPECT_EQ(memory.entry(1, 0), INT64_MIN + 1);
+  memory.forget(key, value);
+  memory.forget(key, value);
+  EXPECT_EQ(memory.entry(1, 0), INT64_MAX);
+  std::vector<float> read(2);
+  memory.retrieve(std::vector<int8_t>{3, 0}, read);
+  EXPECT_EQ(read, std::vector<float>(2, -3 * 0x1p63f));
+}
+
 TEST(ExactCorrelationMemory, WidensBeforeAnEntryOverflowsAndNarrowsAfterwards) {
   const std::vector<int8_t> key = {127, 0}, value = {127, -127};
   ExactCorrelationMemory memory = filled(2, 2, INT32_MAX - 127 * 127);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -44,10 +45,13 @@ double sum_of_squares(const Entry* entries, int64_t rows, int64_t columns) {
   return std::accumulate(of_rows.begin(), of_rows.end(), 0.0);
 }
 
+/// Modulo 2^64 where a file from elsewhere has entries that no pairs give.
 template <typename Entry, typename Added>
 void add_entries(const Added* added, int64_t count, Entry* entries) {
+  using Word = std::make_unsigned_t<Entry>;
 #pragma omp parallel for schedule(static) if (count >= kWorthThreads)
-  for (int64_t i = 0; i < count; ++i) entries[i] += static_cast<Entry>(added[i]);
+  for (int64_t i = 0; i < count; ++i)
+    entries[i] = static_cast<Entry>(static_cast<Word>(entries[i]) + static_cast<Word>(added[i]));
 }
 
 /// values [n, D] = queries [n, K] entries [K, D], for the rare memory with 64-bit entries.
@@ -57,9 +61,10 @@ void read_wide(std::span<const int8_t> queries, const int64_t* entries, int64_t 
 #pragma omp parallel for collapse(2) schedule(static)
   for (int64_t n = 0; n < count; ++n)
     for (int64_t j = 0; j < columns; ++j) {
-      int64_t sum = 0;
+      double sum = 0;  // exact below 2^53
       for (int64_t i = 0; i < rows; ++i)
-        sum += queries[static_cast<size_t>(n * rows + i)] * entries[i * columns + j];
+        sum += queries[static_cast<size_t>(n * rows + i)] *
+               static_cast<double>(entries[i * columns + j]);
       values[n * columns + j] = static_cast<float>(sum);
     }
 }

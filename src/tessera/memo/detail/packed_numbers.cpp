@@ -27,9 +27,10 @@ int64_t largest_magnitude(std::span<const Number> numbers) {
   const auto count = std::ssize(numbers);
   int64_t largest = 0;
 #pragma omp parallel for schedule(static) reduction(max : largest) if (count >= simd::kWorthThreads)
-  for (int64_t i = 0; i < count; ++i)
-    largest =
-        std::max<int64_t>(largest, std::abs(static_cast<int64_t>(numbers[static_cast<size_t>(i)])));
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t number = numbers[static_cast<size_t>(i)];
+    largest = std::max(largest, std::abs(std::max(number, -INT64_MAX)));
+  }
   return largest;
 }
 
