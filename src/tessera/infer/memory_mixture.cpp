@@ -55,24 +55,40 @@ double MemoryMixture::share(size_t m, int64_t token) const {
   return found == tokens.end() ? 0 : found->second;
 }
 
-double MemoryMixture::log_gain(int64_t token) const {
-  double stored = 0, weights = 0;  // sum over m of q_m a_m s_m(y), and of q_m a_m
-  for (size_t m = 0; m < lengths_.size(); ++m) {
-    const double weight = lengths_[m].probability * lengths_[m].agreement;
-    stored += weight * share(m, token);
-    weights += weight;
-  }
-  const double kept = std::log1p(-weights);
+/// The model's part of the mixture: log of 1 minus the sum over m of q_m a_m.
+double MemoryMixture::log_kept() const {
+  double weights = 0;
+  for (size_t m = 0; m < lengths_.size(); ++m) weights += weight(m);
+  return std::log1p(-weights);
+}
+
+/// stored: the sum over m of q_m a_m s_m(y); kept: log_kept().
+double MemoryMixture::log_gain(int64_t token, double stored, double kept) const {
   if (stored == 0) return kept;
   // In logarithms: the model's own probability may be less than any number.
   const double gained = std::log(stored) - log_model_[static_cast<size_t>(token)];
   return std::max(kept, gained) + std::log1p(std::exp(-std::abs(kept - gained)));
 }
 
+double MemoryMixture::log_gain(int64_t token) const {
+  double stored = 0;
+  for (size_t m = 0; m < lengths_.size(); ++m) stored += weight(m) * share(m, token);
+  return log_gain(token, stored, log_kept());
+}
+
 void MemoryMixture::mix(std::span<float> logits) const {
   if (lengths_.empty()) return;
+  std::vector<double> stored(logits.size());  // of each token, as in log_gain()
+  const auto add = [&](size_t m, size_t token, double share) {
+    if (token < stored.size()) stored[token] += weight(m) * share;
+  };
+  for (size_t token = 0; token < frequencies_.size(); ++token) add(0, token, frequencies_[token]);
+  for (size_t m = 1; m < lengths_.size(); ++m)
+    for (const auto& [token, share] : continuations_[m - 1].tokens)
+      add(m, static_cast<size_t>(token), share);
+  const double kept = log_kept();
   for (size_t y = 0; y < logits.size(); ++y)
-    logits[y] += static_cast<float>(log_gain(static_cast<int64_t>(y)));
+    logits[y] += static_cast<float>(log_gain(static_cast<int64_t>(y), stored[y], kept));
 }
 
 void MemoryMixture::append(int64_t token) {
@@ -81,7 +97,7 @@ void MemoryMixture::append(int64_t token) {
   for (size_t m = 0; m < lengths_.size(); ++m) {
     const auto& [counts, probability, agreement] = lengths_[m];
     const double model = std::exp(log_model_[static_cast<size_t>(token)]);
-    stored.push_back(probability * agreement * share(m, token));
+    stored.push_back(weight(m) * share(m, token));
     read.push_back(stored.back() + probability * (1 - agreement) * model);
     sum += read.back();
   }

@@ -56,7 +56,10 @@ class MemoryMixture {
   };
 
   void weigh();
+  double weight(size_t m) const { return lengths_[m].probability * lengths_[m].agreement; }
   double share(size_t m, int64_t token) const;
+  double log_kept() const;
+  double log_gain(int64_t token, double stored, double kept) const;
 
   std::unique_ptr<TokenMemory::Reader> reader_;
   std::vector<double> frequencies_;   // s_0
