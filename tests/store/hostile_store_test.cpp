@@ -129,13 +129,19 @@ TEST_F(HostileStore, AnIndexOfOtherTextsThanTheDocuments) {
 }
 
 /// A page that two others lead to: what is read row by row would come again and again.
-TEST_F(HostileStore, PagesThatLeadRoundInCircles) {
-  sql("WITH RECURSIVE n(i) AS (SELECT 3 UNION ALL SELECT i + 1 FROM n WHERE i < 40) "
-      "INSERT INTO documents SELECT i, printf('%0900d', i), 0, 0, '' FROM n");
+class CircularPages : public HostileStore {
+ protected:
+  /// Gives the table these rows of many bytes, i from 3 to 40, and a page that comes twice.
+  void lead_round(const std::string& table, const std::string& row_of_i);
+};
+
+void CircularPages::lead_round(const std::string& table, const std::string& row_of_i) {
+  sql("WITH RECURSIVE n(i) AS (SELECT 3 UNION ALL SELECT i + 1 FROM n WHERE i < 40) INSERT INTO " +
+      table + " SELECT " + row_of_i + " FROM n");
   int64_t root = 0;
   {
     const sqlite::Database database(file("ledger.sqlite"), sqlite::Access::kRead);
-    sqlite::Statement row(database, "SELECT rootpage FROM sqlite_schema WHERE name = 'documents'");
+    sqlite::Statement row(database, "SELECT rootpage FROM sqlite_schema WHERE name = ?1", table);
     ASSERT_TRUE(row.step());
     root = row.integer(0);
   }
@@ -150,11 +156,22 @@ TEST_F(HostileStore, PagesThatLeadRoundInCircles) {
   bytes.replace(cell(1), 4, bytes, cell(0), 4);
   overwrite(file("ledger.sqlite"), bytes);
   std::filesystem::remove(file("ledger.sqlite-wal"));
+}
+
+TEST_F(CircularPages, OfDocuments) {
+  lead_round("documents", "i, printf('%0900d', i), 0, 0, ''");
   const MemoStore opened(store());
   EXPECT_THAT(message_of<DataError>([&] { opened.ledger().documents(); }),
               HasSubstr("document 1 follows document"));
   EXPECT_THAT(message_of<DataError>([&] { opened.ledger().totals(); }), HasSubstr("follows"));
   EXPECT_THAT(complaint(), HasSubstr("ledger.sqlite: is damaged"));
+}
+
+TEST_F(CircularPages, OfNamesThatAreForgotten) {
+  lead_round("forgotten", "i, printf('%0900d', i)");
+  const MemoStore opened(store());
+  EXPECT_THAT(message_of<DataError>([&] { opened.ledger().unerased(); }),
+              HasSubstr("forgotten document 3 follows forgotten document"));
 }
 
 TEST_F(HostileStore, PathsThatMeanSomethingToSQLite) {

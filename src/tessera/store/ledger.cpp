@@ -19,6 +19,7 @@ namespace tessera::store {
 namespace {
 
 using sqlite::Access;
+using sqlite::Ascending;
 using sqlite::Statement;
 
 constexpr const char* kDocumentColumns =
@@ -117,11 +118,10 @@ std::vector<StoredDocument> Ledger::documents() const {
 
 void Ledger::visit_documents(const std::function<void(StoredDocument&&)>& visit) const {
   Statement rows(*database_, fmt::format("{} ORDER BY number", kDocumentColumns));
-  for (int64_t last = 0; rows.step();) {
+  Ascending numbers(*database_, "document", 0);
+  while (rows.step()) {
     StoredDocument document = document_of(rows, database_->path());
-    if (document.number <= last)  // damaged pages that refer to each other could go on for ever
-      throw DataError(database_->path(), "document {} follows document {}", document.number, last);
-    last = document.number;
+    numbers.next(document.number);
     visit(std::move(document));
   }
 }
@@ -180,8 +180,12 @@ bool Ledger::erasure_pending() const {
 std::vector<std::string> Ledger::unerased() const {
   std::vector<std::string> ids;
   if (format_ < 2) return ids;
-  Statement rows(*database_, "SELECT id FROM forgotten ORDER BY number");
-  while (rows.step()) ids.push_back(utf8::printable(rows.text(0)));
+  Statement rows(*database_, "SELECT number, id FROM forgotten ORDER BY number");
+  Ascending numbers(*database_, "forgotten document");
+  while (rows.step()) {
+    numbers.next(rows.integer(0));
+    ids.push_back(utf8::printable(rows.text(1)));
+  }
   return ids;
 }
 
@@ -191,9 +195,9 @@ std::vector<ForgottenDocument> Ledger::forgotten() const {
   Statement rows(*database_,
                  "SELECT number, bytes, tokens, digest, memorized FROM changes JOIN details "
                  "USING (document) WHERE kind = 'forget' ORDER BY number");
-  for (int64_t last = 0; rows.step(); last = rows.integer(0)) {
-    if (rows.integer(0) <= last)  // damaged pages that refer to each other could go on for ever
-      throw DataError(database_->path(), "change {} follows change {}", rows.integer(0), last);
+  Ascending numbers(*database_, "change", 0);
+  while (rows.step()) {
+    numbers.next(rows.integer(0));
     documents.push_back(
         {rows.integer(1), rows.integer(2), rows.text(3), static_cast<size_t>(rows.integer(4))});
   }
@@ -246,8 +250,12 @@ int64_t Ledger::log_bytes() const {
 std::vector<int64_t> Ledger::noted_changes() const {
   std::vector<int64_t> changes;
   if (format_ < 4) return changes;
-  Statement rows(*database_, "SELECT change FROM shards ORDER BY shard");
-  while (rows.step()) changes.push_back(rows.integer(0));
+  Statement rows(*database_, "SELECT shard, change FROM shards ORDER BY shard");
+  Ascending shards(*database_, "matrix");
+  while (rows.step()) {
+    shards.next(rows.integer(0));
+    changes.push_back(rows.integer(1));
+  }
   return changes;
 }
 

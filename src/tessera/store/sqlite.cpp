@@ -251,6 +251,12 @@ std::span<const std::byte> Statement::blob(int column) const {
   return {bytes, static_cast<size_t>(::sqlite3_column_bytes(statement_.get(), column))};
 }
 
+int64_t Ascending::next(int64_t number) {
+  if (number <= last_)
+    throw DataError(database_.path(), "{0} {1} follows {0} {2}", what_, number, last_);
+  return last_ = number;
+}
+
 Transaction::Transaction(Database& database, Access access) : database_(database) {
   database.execute(access == Access::kWrite ? "BEGIN IMMEDIATE" : "BEGIN");
 }

@@ -108,6 +108,23 @@ class Statement {
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
 };
 
+/// The numbers of rows that are read in this order: of damaged pages that refer to each other the
+/// same could come for ever.
+class Ascending {
+ public:
+  /// what: they number, for the message; all are above `last`.
+  Ascending(const Database& database, std::string_view what, int64_t last = INT64_MIN)
+      : database_(database), what_(what), last_(last) {}
+
+  /// Returns the next number. Throws DataError unless it is above the one before.
+  int64_t next(int64_t number);
+
+ private:
+  const Database& database_;
+  std::string_view what_;
+  int64_t last_;
+};
+
 /// A transaction that is rolled back unless commit() is called. kRead: all rows read in it are from
 /// one moment, whatever is written meanwhile.
 class Transaction {

@@ -223,7 +223,9 @@ DocumentDetails details_of(const sqlite::Database& ledger, int64_t document) {
     details.digest = row.text(2);
   }
   Statement metadata(ledger, "SELECT key, value FROM metadata WHERE document = ?1", document);
-  while (metadata.step()) details.metadata[metadata.text(0)] = metadata.text(1);
+  while (metadata.step())
+    if (!details.metadata.emplace(metadata.text(0), metadata.text(1)).second)
+      throw DataError(ledger.path(), "document {} has one key of its metadata twice", document);
   return details;
 }
 

@@ -6,7 +6,6 @@
 #include <set>
 #include <utility>
 
-#include "tessera/base/error.h"
 #include "tessera/base/utf8.h"
 #include "tessera/store/sqlite.h"
 
@@ -145,9 +144,9 @@ std::string indexed_text(const sqlite::Database& ledger, int64_t document) {
                  "SELECT p.number, w.text FROM passages p JOIN words w ON w.rowid = p.number WHERE "
                  "p.document = ?1 ORDER BY p.number",
                  document);
-  for (int64_t last = INT64_MIN; rows.step(); last = rows.integer(0)) {
-    if (rows.integer(0) <= last)  // damaged pages that refer to each other could go on for ever
-      throw DataError(ledger.path(), "passage {} follows passage {}", rows.integer(0), last);
+  sqlite::Ascending numbers(ledger, "passage");
+  while (rows.step()) {
+    numbers.next(rows.integer(0));
     text += rows.text(1);
   }
   return text;
@@ -183,7 +182,8 @@ std::vector<int64_t> documents_without_passages(const sqlite::Database& ledger) 
   Statement rows(ledger,
                  "SELECT number FROM documents WHERE tokens > 0 AND number NOT IN (SELECT document "
                  "FROM passages) ORDER BY number");
-  while (rows.step()) numbers.push_back(rows.integer(0));
+  sqlite::Ascending ascending(ledger, "document");
+  while (rows.step()) numbers.push_back(ascending.next(rows.integer(0)));
   return numbers;
 }
 
