@@ -35,6 +35,20 @@ TEST(Progress, CountsWhatIsDone) {
   EXPECT_THAT(text, HasSubstr("100 %  the third"));
 }
 
+/// As of a training whose log fills the disk.
+TEST(Progress, AStreamThatTakesNothingEndsNoJob) {
+  std::FILE* full = std::fopen("/dev/full", "w");
+  ASSERT_NE(full, nullptr);
+  std::setvbuf(full, nullptr, _IONBF, 0);  // as standard error has it
+  {
+    Progress progress(full, "train", 3);
+    EXPECT_NO_THROW(progress.update(1));
+    EXPECT_NO_THROW(progress.message("checkpoint"));
+    progress.update(2, "not drawn before the end");
+  }
+  std::fclose(full);
+}
+
 TEST(Progress, WritesPlainLinesWhereThereIsNoTerminal) {
   const std::string text = written([](std::FILE* file) {
     Progress progress(file, "train", 10);

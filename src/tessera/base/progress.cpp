@@ -12,6 +12,7 @@
 namespace tessera {
 namespace {
 
+constexpr std::string_view kWipe = "\r\033[K";  // what is in the line of a terminal
 constexpr int kBarCells = 24;
 constexpr auto kRedrawPause = std::chrono::milliseconds(100);
 constexpr auto kLinePause = std::chrono::seconds(10);
@@ -30,6 +31,12 @@ std::string bar(double share) {
 }
 
 }  // namespace
+
+void show(std::FILE* stream, std::string_view text) {
+  if (stream == nullptr) return;
+  std::fwrite(text.data(), 1, text.size(), stream);
+  std::fflush(stream);
+}
 
 std::string format_duration(double seconds) {
   const auto whole = std::llround(seconds);
@@ -66,16 +73,13 @@ void Progress::update(int64_t done, const std::string& note) {
 }
 
 void Progress::message(const std::string& text) {
-  if (stream_ == nullptr) return;
-  fmt::print(stream_, "{}{}\n", terminal_ ? "\r\033[K" : "", text);
-  std::fflush(stream_);
+  show(stream_, fmt::format("{}{}\n", terminal_ ? kWipe : "", text));
   current_ = current_ && !terminal_;
 }
 
 void Progress::wipe() {
   if (!terminal_) return;
-  fmt::print(stream_, "\r\033[K");
-  std::fflush(stream_);
+  show(stream_, kWipe);
   drawn_ = Clock::now() - kRedrawPause;
   current_ = false;
 }
@@ -84,7 +88,7 @@ void Progress::finish() {
   if (finished_) return;
   finished_ = true;
   if (!current_) draw();
-  if (terminal_) fmt::print(stream_, "\n");
+  if (terminal_) show(stream_, "\n");
 }
 
 void Progress::draw() {
@@ -99,11 +103,9 @@ void Progress::draw() {
   const std::string line =
       fmt::format("{} [{}] {:3.0f} %  {}{}{}  {}", label_, bar(share), 100 * share, note_,
                   note_.empty() ? "" : "  ", format_duration(elapsed), left);
-  if (terminal_)
-    fmt::print(stream_, "\r\033[K{}", utf8::beginning_of(line, terminal_columns(stream_) - 1));
-  else
-    fmt::print(stream_, "{}\n", line);
-  std::fflush(stream_);
+  show(stream_, terminal_ ? fmt::format("{}{}", kWipe,
+                                        utf8::beginning_of(line, terminal_columns(stream_) - 1))
+                          : line + "\n");
 }
 
 }  // namespace tessera

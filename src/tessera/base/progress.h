@@ -4,12 +4,17 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <string_view>
 
 namespace tessera {
 
+/// Writes to a stream that people read (null: none), at once. What it does not take, as where the
+/// disk of a log is full, is lost: that ends no job.
+void show(std::FILE* stream, std::string_view text);
+
 /// The progress of one long job on a stream (stderr): on a terminal a bar that is redrawn, with
 /// percentage, a note, elapsed time and the time left; elsewhere a plain line at most every
-/// ten seconds, and one at the end. A null stream keeps it silent.
+/// ten seconds, and one at the end. A null stream keeps it silent; show() writes.
 class Progress {
  public:
   /// total: units of work in all (steps, bytes); already_done: units done before this process.

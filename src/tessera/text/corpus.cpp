@@ -237,11 +237,10 @@ Corpus prepare_corpus(const CorpusConfig& config, const fs::path& folder, Start 
     const bool same_files = known.at("files") == record["files"];
     if (start == Start::kResume) {
       check_same_corpus(known.at("config"), record["config"], folder);
-      if (!same_files && progress)
-        fmt::print(
-            progress,
-            "The text has changed since {} was written; the run continues with the tokens there\n",
-            folder.native());
+      if (!same_files)
+        show(progress, fmt::format("The text has changed since {} was written; the run continues "
+                                   "with the tokens there\n",
+                                   folder.native()));
       return open_corpus(config, files, known);
     }
     if (same_files && known.at("config") == record["config"])

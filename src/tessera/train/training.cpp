@@ -67,10 +67,11 @@ class TrainingDisplay : public TrainingObserver {
 
   /// A line of its own.
   void show(const std::string& message) {
+    const std::string line = label_ + ": " + message;
     if (progress_)
-      progress_->message(label_ + ": " + message);
-    else if (stream_)
-      fmt::print(stream_, "{}: {}\n", label_, message);
+      progress_->message(line);
+    else
+      tessera::show(stream_, line + "\n");
   }
 
   /// Ends the bar.
