@@ -2,9 +2,11 @@
 // the state before or after a change at every moment.
 
 #include <functional>
+#include <limits>
 
 #include "tessera/base/error.h"
 #include "tessera/base/safetensors.h"
+#include "tessera/store/detail/matrix_file.h"
 #include "tessera/store/memo_store.h"
 #include "tessera/store/merge.h"
 #include "tessera/store/recall.h"
@@ -256,6 +258,22 @@ TEST_F(ShardedStore, DamageOfAHeaderIsNamedAtOnce) {
               HasSubstr("memory-0000.safetensors"));
   std::filesystem::remove(shard_file(store(), 0));
   EXPECT_THAT(complaint(), HasSubstr("memory-0000.safetensors: is missing"));
+}
+
+/// With right checksums, as somebody writes them who means harm.
+TEST_F(ShardedStore, RefusesStatesThatNoMatrixHas) {
+  memorize(store(), "one", document_text(1));
+  const StoreConfig config = StoreConfig::load(store() / "config.json");
+  const auto write = [&](int64_t pairs, double energy) {
+    const memo::MemoryShard shard(pairs, energy, [&] {
+      return memo::ExactCorrelationMemory(config.memory.dimension, config.memory.dimension);
+    });
+    MatrixFile::write(shard_file(store(), 1), config, 1, shard);
+  };
+  write(INT64_MAX, 1);
+  EXPECT_THAT(complaint(), HasSubstr("memory-0001.safetensors: its metadata 'pairs' is '92233"));
+  write(1, std::numeric_limits<double>::infinity());
+  EXPECT_THAT(complaint(), HasSubstr("memory-0001.safetensors: its metadata 'energy' is 'inf'"));
 }
 
 TEST_F(ShardedStore, RefusesNumbersThatDoNotFit) {

@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include <limits>
 #include <utility>
 
 #include "tessera/base/checksum.h"
@@ -17,6 +18,7 @@ using safetensors::DType;
 constexpr const char* kMatrixFormat = "tessera-memo-matrix-2";
 constexpr const char* kUnpackedFormat = "tessera-memo-matrix-1";  // C [d, d], of earlier versions
 constexpr const char* kTensor = "C";
+constexpr int64_t kMostPairs = int64_t{1} << 50;  // so that those of all shards fit 64 bits
 constexpr const char* kRemedy = "'tessera memo verify --repair' rebuilds it from the ledger";
 
 /// What the checksums cover first: whose file it is. A store of one matrix does not number it.
@@ -49,18 +51,19 @@ const std::string& metadata(const safetensors::File& file, const std::string& na
 }
 
 template <typename Number>
-Number number(const safetensors::File& file, const std::string& name, Number least = 0) {
+Number number(const safetensors::File& file, const std::string& name, Number least = 0,
+              Number most = std::numeric_limits<Number>::max()) {
   const std::string& text = metadata(file, name);
   const auto value = number_from<Number>(text);
-  if (!value || !(*value >= least))
-    throw DataError(file.path(), "its metadata '{}' is '{}', expected a number from {} on; {}",
-                    name, text, least, kRemedy);
+  if (!value || !(*value >= least && *value <= most))
+    throw DataError(file.path(), "its metadata '{}' is '{}', expected a number from {} to {}; {}",
+                    name, text, least, most, kRemedy);
   return *value;
 }
 
 MatrixState state_of(const safetensors::File& file, const std::string& owner) {
   MatrixState state{.change = number<int64_t>(file, "change"),
-                    .pairs = number<int64_t>(file, "pairs")};
+                    .pairs = number<int64_t>(file, "pairs", 0, kMostPairs)};
   if (file.metadata().contains("after")) state.after = metadata(file, "after");
   if (!file.metadata().contains("state_checksum")) return state;  // of an earlier version
   state.energy = number<double>(file, "energy");
