@@ -2,11 +2,10 @@
 
 #include <ATen/ATen.h>
 
-#include <charconv>
-
 #include "tessera/base/checksum.h"
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
+#include "tessera/base/number.h"
 #include "tessera/infer/streaming_session.h"
 #include "tessera/model/language_model.h"
 
@@ -69,12 +68,10 @@ Enum enum_at(const TensorFile& file, const std::string& name) {
 
 MemoryBound bound_from(const TensorFile& file) {
   const std::string& text = file.metadata_at("bound");
-  MemoryBound bound;
-  const auto [stop, failure] = std::from_chars(text.data(), text.data() + text.size(), bound.pairs);
-  if (failure != std::errc() || stop != text.data() + text.size() || bound.pairs < 0)
+  const auto pairs = number_from<int64_t>(text);
+  if (!pairs || *pairs < 0)
     throw DataError(file.path, "'bound' is '{}', expected a number of pairs", text);
-  bound.eviction = enum_at<Eviction>(file, "eviction");
-  return bound;
+  return {.pairs = *pairs, .eviction = enum_at<Eviction>(file, "eviction")};
 }
 
 }  // namespace
