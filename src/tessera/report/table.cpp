@@ -118,18 +118,15 @@ std::string csv_field(std::string_view text) {
 
 std::string Table::csv() const {
   std::string text;
-  for (std::size_t c = 0; c < columns_.size(); ++c) {
-    if (c > 0) text += ',';
-    text += csv_field(columns_[c]);
-  }
-  text += "\n";
-  for (const auto& row : rows_) {
-    for (std::size_t c = 0; c < row.size(); ++c) {
+  const auto add_line = [&](auto cell_text) {
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
       if (c > 0) text += ',';
-      text += csv_field(row[c].exact());
+      text += csv_field(cell_text(c));
     }
     text += "\n";
-  }
+  };
+  add_line([&](std::size_t c) { return columns_[c]; });
+  for (const auto& row : rows_) add_line([&](std::size_t c) { return row[c].exact(); });
   return text;
 }
 
