@@ -25,5 +25,19 @@ TEST(Suggestion, AllowsAThirdOfTheName) {
   EXPECT_EQ(suggestion("abcdewxyz", {"abcdefghi"}), "");
 }
 
+TEST(Suggestion, NamesOneShorterOrLongerByAThird) {
+  EXPECT_EQ(suggestion("abcdefghi", {"abcdef"}), "; did you mean 'abcdef'?");
+  EXPECT_EQ(suggestion("abcdefghi", {"abcde"}), "");
+  EXPECT_EQ(suggestion("abcdefghi", {"abcdefghijkl"}), "; did you mean 'abcdefghijkl'?");
+  EXPECT_EQ(suggestion("abcdefghi", {"abcdefghijklm"}), "");
+}
+
+// As a file from elsewhere may name its tensors: letter by letter this takes minutes.
+TEST(Suggestion, PassesOverNamesOfOtherLengths) {
+  const std::string name(100'000, 'n');
+  EXPECT_EQ(suggestion(name, std::vector<std::string>(100, "weight" + std::string(60'000, 'n'))),
+            "");
+}
+
 }  // namespace
 }  // namespace tessera

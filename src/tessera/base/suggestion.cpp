@@ -27,6 +27,8 @@ std::string suggestion(std::string_view name, const std::vector<std::string>& kn
   const std::string* nearest = nullptr;
   size_t best = std::max<size_t>(2, name.size() / 3) + 1;
   for (const auto& candidate : known) {
+    const auto [shorter, longer] = std::minmax({name.size(), candidate.size()});
+    if (longer - shorter >= best) continue;  // so many letters are to be added
     const size_t distance = edit_distance(name, candidate);
     if (distance < best) {
       best = distance;
