@@ -95,6 +95,12 @@ TEST(TrainConfig, RefusesWhatMakesNoSense) {
   EXPECT_NE(refusal([](TrainConfig& c) { c.keep_checkpoints = 0; }), "");
   EXPECT_NE(refusal([](TrainConfig& c) { c.batch = 0; }), "");
   EXPECT_NE(refusal([](TrainConfig& c) { c.accumulation = 0; }), "");
+  // Times the sequences of a batch they must fit 64 bits.
+  EXPECT_EQ(refusal([](TrainConfig& c) { c.accumulation = INT64_MAX; }),
+            "train.accumulation is 9223372036854775807, expected a whole number from 1 to 1000000");
+  EXPECT_EQ(refusal([](TrainConfig& c) { c.evaluate_batches = INT64_MAX; }),
+            "train.evaluate_batches is 9223372036854775807, expected a whole number from 1 to "
+            "1000000000000");
 }
 
 }  // namespace

@@ -93,7 +93,7 @@ struct TrainConfig {
     field("steps", steps, "number of updates of the weights", config::at_least(1));
     field("batch", batch, "sequences in one micro-batch", config::between(1, 65536));
     field("accumulation", accumulation, "micro-batches whose mean gradient makes one update",
-          config::at_least(1));
+          config::between(1, 1e6));
     field("learning_rate", learning_rate, "learning rate at the end of the warm-up");
     field("min_learning_rate", min_learning_rate, "learning rate at the end of the decay");
     field("warmup_steps", warmup_steps, "updates in which the learning rate rises from 0",
@@ -120,7 +120,8 @@ struct TrainConfig {
           config::at_least(0));
     field("evaluate_every", evaluate_every, "updates between evaluations (0: only at the end)",
           config::at_least(0));
-    field("evaluate_batches", evaluate_batches, "batches of one evaluation", config::at_least(1));
+    field("evaluate_batches", evaluate_batches, "batches of one evaluation",
+          config::between(1, 1e12));
     field("patience", patience,
           "evaluations without a new best loss after which training ends (0: never)",
           config::at_least(0));
