@@ -55,8 +55,13 @@ TEST(MetricsLog, NamesTheLineThatIsNone) {
   write_file(folder / "m", "{\"step\":1}\nrubbish\n{\"step\":2}\n");
   EXPECT_THAT(message_of<DataError>([&] { MetricsLog::read(folder / "m"); }),
               HasSubstr("m: line 2: byte 1: not valid JSON"));
-  for (const char* line : {"{}\n", "[1]\n", "{\"step\":\"1\"}\n"}) {
-    write_file(folder / "m", line);
+  for (const char* line :
+       {R"({})", R"([1])", R"({"step":"1"})", R"({"step":1,"kind":2})",
+        R"({"step":1,"kind":"step"})", R"({"step":1,"kind":"step","loss":"2"})",
+        R"({"step":1,"elapsed_seconds":null})", R"({"step":1,"tokens_per_second":"3"})",
+        R"({"step":1,"kind":"evaluation","metrics":[1,"2"]})",
+        R"({"step":1,"kind":"evaluation","metrics":{"loss":"2"}})"}) {
+    write_file(folder / "m", std::string(line) + "\n");
     EXPECT_THROW(MetricsLog(folder / "m", 3), DataError) << line;
   }
 }

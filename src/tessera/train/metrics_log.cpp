@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cerrno>
@@ -42,6 +43,23 @@ std::vector<Scalar> scalars_of(const Json& line) {
   else
     add("training", line);
   return scalars;
+}
+
+/// Whether a line has what those who read it ask for: it may come from a damaged file.
+bool is_entry(const Json& line) {
+  const auto is_value = [](const Json& json) { return json.is_number() || json.is_null(); };
+  const auto may_have = [&](const char* name, auto fits) {
+    return !line.contains(name) || fits(line[name]);
+  };
+  return line.is_object() && line.contains("step") && line["step"].is_number_integer() &&
+         may_have("kind", [](const Json& kind) { return kind.is_string(); }) &&
+         may_have("elapsed_seconds", [](const Json& time) { return time.is_number(); }) &&
+         may_have("tokens_per_second", [](const Json& speed) { return speed.is_number(); }) &&
+         may_have("metrics",
+                  [&](const Json& metrics) {
+                    return metrics.is_object() && std::ranges::all_of(metrics, is_value);
+                  }) &&
+         (line.value("kind", "") != "step" || is_value(line.value("loss", Json("none"))));
 }
 
 /// A number that is not finite is written as null.
@@ -208,8 +226,10 @@ std::vector<Json> MetricsLog::read(const std::filesystem::path& path) {
   for (size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', begin)) {
     const std::string source = fmt::format("{}: line {}", path.native(), lines.size() + 1);
     Json line = config::parse_json(std::string_view(text).substr(begin, end - begin), source);
-    if (!line.is_object() || !line.contains("step") || !line["step"].is_number_integer())
-      throw DataError(source, "is not a JSON object with a whole number 'step'; remove the line");
+    if (!is_entry(line))
+      throw DataError(source,
+                      "is not a JSON object with a whole number 'step' and the numbers that a line "
+                      "of its kind has; remove the line");
     lines.push_back(std::move(line));
     begin = end + 1;
   }
