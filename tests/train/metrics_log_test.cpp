@@ -263,5 +263,18 @@ TEST_F(TrainerTest, WritesTheFormsThatAreAskedFor) {
   EXPECT_THAT(read_file(folder / "run/metrics.csv"), HasSubstr(",validation/loss,"));
 }
 
+/// Its events are then of 1 January 1970.
+TEST_F(TrainerTest, GoesOnWhereTheManifestHasNoDate) {
+  config.tensorboard = true;
+  train("run", Start::kNew);
+  for (const char* manifest : {"{}", "[1]", R"({"date": 2026})", R"({"date": "today"})"}) {
+    write_file(folder / "run/manifest.json", manifest);
+    train("run", Start::kResume);
+    const auto events = events_in(folder / "run/tensorboard/events.out.tfevents.tessera");
+    ASSERT_FALSE(events.empty()) << manifest;
+    EXPECT_EQ(events.front().time, 0) << manifest;
+  }
+}
+
 }  // namespace
 }  // namespace tessera

@@ -35,9 +35,12 @@ double seconds_now() {
 double began(const std::filesystem::path& folder) {
   const auto file = folder / "manifest.json";
   if (!is_there(file)) return 0;
+  const Json manifest = config::read_json(file);
+  const Json date = manifest.is_object() ? manifest.value("date", Json()) : Json();
   std::tm time{};
-  const std::string date = config::read_json(file).value("date", "");
-  if (::strptime(date.c_str(), "%Y-%m-%dT%H:%M:%SZ", &time) == nullptr) return 0;
+  if (!date.is_string() || ::strptime(date.get_ref<const std::string&>().c_str(),
+                                      "%Y-%m-%dT%H:%M:%SZ", &time) == nullptr)
+    return 0;
   return static_cast<double>(::timegm(&time));
 }
 
