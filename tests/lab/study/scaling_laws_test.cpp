@@ -4,10 +4,12 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
+#include "lab/study/scaling_laws/studies.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tests/lab/study/quick_study.h"
@@ -70,6 +72,79 @@ INSTANTIATE_TEST_SUITE_P(ScalingLaws, QuickStudy,
                                            "proposition4", "lemma1", "equation3", "equation23",
                                            "equation26", "compensation", "adaptive-step", "planner",
                                            "decoders"));
+
+// In the last column of their tables.
+TEST(ScalingLawStudies, OneRunHasNoStandardError) {
+  for (const char* id : {"lemma1", "equation26", "compensation"}) {
+    const test::TemporaryFolder folder;
+    run_law(id, {{"runs", 1}}, folder.path());
+    std::istringstream lines(read_file(folder / "numbers.csv"));
+    std::string line;
+    std::getline(lines, line);
+    EXPECT_TRUE(line.ends_with(",standard error")) << id << ": " << line;
+    while (std::getline(lines, line)) EXPECT_TRUE(line.ends_with(",")) << id << ": " << line;
+  }
+}
+
+// p / s has the error p e / s^2 where s has the error e.
+TEST(ScalingLawStudies, ARatioHasTheErrorOfWhatItIsDividedBy) {
+  const test::TemporaryFolder folder;
+  const StudyResults results =
+      run_law("error-per-item", {{"runs", 20}, {"most_runs", 20}}, folder.path());
+  std::istringstream lines(read_file(folder / "items.csv"));
+  std::string line;
+  std::getline(lines, line);
+  size_t point = 0;
+  while (std::getline(lines, line)) {
+    std::istringstream cells(line);
+    std::vector<double> row;  // M, d, P, predicted, simulated, standard error, …
+    for (std::string cell; std::getline(cells, cell, ',') && row.size() < 6;)
+      row.push_back(std::stod(cell));
+    const double predicted = row.at(3), simulated = row.at(4), error = row.at(5);
+    if (simulated == 0) continue;
+    const ResultPoint& ratio = results.points().at(point++);
+    EXPECT_DOUBLE_EQ(ratio.y, predicted / simulated);
+    EXPECT_NEAR(ratio.spread, predicted * error / (simulated * simulated), 1e-9 * ratio.y);
+  }
+  EXPECT_EQ(point, results.points().size());
+  EXPECT_GT(point, 5u);
+}
+
+TEST(ScalingLawStudies, WhatIsChosenIsMeasuredInOtherRuns) {
+  const test::TemporaryFolder folder;
+  StudyOptions options;
+  options.folder = folder.path();
+  StudyResults results(StudyHeading{});
+  StudyContext context(find_study(all_studies(), "scaling-laws/equation3"), options, results);
+  std::mutex guard;
+  const auto seeds_of = [&](std::set<uint64_t>& seeds) {
+    return [&](uint64_t seed) {
+      const std::lock_guard<std::mutex> lock(guard);
+      seeds.insert(seed);
+      return std::vector<double>{1, 2};
+    };
+  };
+  std::set<uint64_t> chosen, reported;
+  const auto trials = scaling_laws::trial_means(context, "some", 3, seeds_of(chosen));
+  scaling_laws::measured(context, "some", 3, seeds_of(reported));
+  EXPECT_THAT(trials, testing::ElementsAre(testing::DoubleEq(1), testing::DoubleEq(2)));
+  EXPECT_EQ(chosen.size(), 3u);
+  EXPECT_EQ(reported.size(), 3u);
+  chosen.insert(reported.begin(), reported.end());
+  EXPECT_EQ(chosen.size(), 6u);
+  EXPECT_EQ(scaling_laws::place_of_least(std::vector<double>{3, 1, 2}), 1u);
+}
+
+TEST(ScalingLawStudies, TheBestIsChosenBeforeItIsMeasured) {
+  const std::map<std::string, Json> studies = {
+      {"proposition5", {{"runs", 2}, {"inputs", 64}, {"outputs", 16}}},
+      {"equation3", {{"runs", 2}, {"inputs", 40}, {"outputs", 4}}}};
+  for (const auto& [id, settings] : studies) {
+    const test::TemporaryFolder folder;
+    run_law(id, settings, folder.path());
+    EXPECT_THAT(read_file(folder / "parts.jsonl"), testing::HasSubstr(", to choose by\"")) << id;
+  }
+}
 
 // The exponents hold for every alpha and rho, so they are compared at any setting.
 TEST(ScalingLawStudies, ExponentsAreThoseOfProposition2) {

@@ -39,25 +39,21 @@ void run_theorem1(StudyContext& context) {
     const std::string q = rho == 0 ? "q₀ (all equally)" : "q₁ (by frequency)";
     const auto weights = scheme_weights({.rho = rho}, task.law);
     const auto errors = simulated_errors(context, q, settings.runs, task, {.rho = rho}, dimensions);
-    Series lower{"lower bound (8)", {}, SeriesStyle::kReference},
-        upper{"upper bound (7)", {}, SeriesStyle::kReference}, survival{"(9)", {}},
-        ours{"simulated", {}};
+    std::vector<double> lower, survival, upper;
     for (size_t k = 0; k < d.size(); ++k) {
-      const double below = theorem1_lower_bound(task, weights, dimensions[k]);
-      const double between = survival_error(task, weights, dimensions[k]);
-      const double above = std::min(1.0, theorem1_upper_bound(task, weights, dimensions[k]));
-      lower.points.push_back({d[k], below});
-      survival.points.push_back({d[k], between});
-      upper.points.push_back({d[k], above});
-      ours.points.push_back({d[k], errors[k].mean, errors[k].standard_error()});
-      table.add_row({q, dimensions[k], Cell::significant(below, 3),
-                     Cell::significant(errors[k].mean, 3),
-                     Cell::significant(errors[k].standard_error(), 2),
-                     Cell::significant(between, 3), Cell::significant(above, 3)});
+      lower.push_back(theorem1_lower_bound(task, weights, dimensions[k]));
+      survival.push_back(survival_error(task, weights, dimensions[k]));
+      upper.push_back(std::min(1.0, theorem1_upper_bound(task, weights, dimensions[k])));
+      table.add_row({q, dimensions[k], Cell::significant(lower[k], 3), mean_cell(errors[k]),
+                     error_cell(errors[k]), Cell::significant(survival[k], 3),
+                     Cell::significant(upper[k], 3)});
     }
     add_curve(context.results(), q, d, errors);
     auto chart = std::make_unique<LineChart>(q, kLogDimension, Axis{"error", Scale::kLog, 1e-6, 1});
-    for (Series* series : {&upper, &ours, &survival, &lower}) chart->add(std::move(*series));
+    chart->add(line_through("upper bound (7)", d, upper, SeriesStyle::kReference));
+    chart->add(measured_line("simulated", d, errors));
+    chart->add(line_through("(9)", d, survival));
+    chart->add(line_through("lower bound (8)", d, lower, SeriesStyle::kReference));
     panels->add(std::move(chart));
     progress.advance();
   }
@@ -86,30 +82,29 @@ void run_proposition4(StudyContext& context) {
                                            Axis{"T", Scale::kLog}, kLogError);
   Progress progress(context.progress(), "Proposition 4", std::ssize(dimensions));
   for (const int64_t d : dimensions) {
-    Series curve{fmt::format("d = {}", d), {}},
-        rate{fmt::format("(15) at d = {}", d), {}, SeriesStyle::kReference, curve.name};
+    const std::string name = fmt::format("d = {}", d);
+    std::vector<Spread> errors;
+    std::vector<double> rates;
     for (const int64_t T : samples) {
       const auto plan = best_memory(law, outputs, d, static_cast<double>(T));
-      const Spread simulated = measured_number(
+      const Spread simulated = errors.emplace_back(measured_number(
           context, fmt::format("T = {}, d = {}", T, d), settings.runs, [&](uint64_t seed) {
             RandomStream random(seed, kSampleStream);
             const auto counts = sample_counts(task.law, T, random);
             const auto weights =
                 scheme_weights({.rho = 0, .stored = plan.stored}, std::span(counts));
             return marginal_error(with_shared_mass(task, weights), weights, d, seed);
-          });
-      const double expected_rate = finite_data_rate(settings.alpha, d, static_cast<double>(T));
-      table.add_row(
-          {T, d, plan.stored, Cell::significant(plan.error, 3),
-           Cell::significant(simulated.mean, 3), Cell::significant(simulated.standard_error(), 2),
-           Cell::significant(expected_rate, 3), Cell::fixed(simulated.mean / expected_rate, 2)});
-      const auto at = static_cast<double>(T);
-      curve.points.push_back({at, simulated.mean, simulated.standard_error()});
-      rate.points.push_back({at, expected_rate});
-      context.results().add_point(point_of(curve.name, at, simulated));
+          }));
+      rates.push_back(finite_data_rate(settings.alpha, d, static_cast<double>(T)));
+      table.add_row({T, d, plan.stored, Cell::significant(plan.error, 3), mean_cell(simulated),
+                     error_cell(simulated), Cell::significant(rates.back(), 3),
+                     Cell::fixed(simulated.mean / rates.back(), 2)});
+      context.results().add_point(point_of(name, static_cast<double>(T), simulated));
     }
-    chart->add(std::move(curve));
-    chart->add(std::move(rate));
+    const auto x = as_doubles(samples);
+    chart->add(measured_line(name, x, errors));
+    chart->add(
+        line_through(fmt::format("(15) at {}", name), x, rates, SeriesStyle::kReference, name));
     progress.advance();
   }
   context.results().add_table("numbers", std::move(table));
@@ -177,20 +172,18 @@ void run_other_laws(StudyContext& context) {
       return mass;
     };
     const auto errors = measured_each(context, one.name, settings.runs, samples, unseen);
-    Series rate{one.formula, {}, SeriesStyle::kReference, one.name}, curve{one.name, {}};
+    std::vector<double> rates;
     for (size_t k = 0; k < T.size(); ++k) {
-      table.add_row({one.name, samples[k], Cell::significant(one.rate(T[k]), 3),
-                     Cell::significant(unseen_mass(one.law, T[k]), 3),
-                     Cell::significant(errors[k].mean, 3),
-                     Cell::significant(errors[k].standard_error(), 2)});
-      rate.points.push_back({T[k], one.rate(T[k])});
-      curve.points.push_back({T[k], errors[k].mean, errors[k].standard_error()});
+      rates.push_back(one.rate(T[k]));
+      table.add_row({one.name, samples[k], Cell::significant(rates[k], 3),
+                     Cell::significant(unseen_mass(one.law, T[k]), 3), mean_cell(errors[k]),
+                     error_cell(errors[k])});
     }
     add_curve(context.results(), one.name, T, errors);
     context.results().compare({fmt::format("{}: error after {} samples", one.name, samples.back()),
-                               one.rate(T.back()), errors.back().mean});
-    chart->add(std::move(curve));
-    chart->add(std::move(rate));
+                               rates.back(), errors.back().mean});
+    chart->add(measured_line(one.name, T, errors));
+    chart->add(line_through(one.formula, T, rates, SeriesStyle::kReference, one.name));
   }
   context.results().add_table("numbers", std::move(table));
   context.results().add_chart(

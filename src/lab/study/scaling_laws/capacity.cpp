@@ -166,15 +166,14 @@ void run_planner_check(StudyContext& context) {
     });
     table.add_row({c.alpha, c.inputs, c.outputs, c.error, static_cast<int64_t>(plan.samples),
                    plan.dimension, plan.stored, Cell::significant(plan.error, 3),
-                   Cell::significant(simulated.mean, 3),
-                   Cell::significant(simulated.standard_error(), 2),
+                   mean_cell(simulated), error_cell(simulated),
                    simulated.mean > 0 ? Cell::fixed(plan.error / simulated.mean, 2) : Cell()});
     progress.update(++done);
     const auto line = static_cast<double>(done);
     context.results().add_point({"predicted", line, plan.error});
     context.results().add_point(point_of("simulated", line, simulated));
     predicted.push_back({line, plan.error / c.error});
-    of_simulation.push_back({line, simulated.mean / c.error, simulated.standard_error() / c.error});
+    of_simulation.push_back({line, simulated.mean / c.error, error_of(simulated) / c.error});
   }
   context.results().add_table("plans", std::move(table));
   context.results().add_chart(
@@ -217,6 +216,25 @@ Spread simulated_item_error(const StoredItems& c, int64_t fewest, int64_t most, 
   return spread;
 }
 
+/// The union bound on its error, which takes outputs in pairs: (M - 1) Phi(-z) with
+/// z^2 = d / (2 P (1/M + 1/d)).
+double union_bound(const StoredItems& c) {
+  const auto d = static_cast<double>(c.dimension), P = static_cast<double>(c.stored);
+  const double z = std::sqrt(d / (2 * P * (1.0 / c.outputs + 1 / d)));
+  return std::min(1.0, (c.outputs - 1) * normal_cdf(-z));
+}
+
+/// A predicted error over the simulated one, with the standard error that the simulation gives it.
+ResultPoint ratio_point(double predicted, const Spread& simulated) {
+  const double ratio = predicted / simulated.mean,
+               error = ratio * error_of(simulated) / simulated.mean;
+  return {.series = "predicted / simulated",
+          .x = simulated.mean,
+          .y = ratio,
+          .spread = error,
+          .standard_error = error};
+}
+
 void run_error_per_item(StudyContext& context) {
   ItemSettings quick;
   quick.most_runs = 4000;
@@ -244,26 +262,15 @@ void run_error_per_item(StudyContext& context) {
     });
     const OutputLaw outputs = OutputLaw::balanced(c.outputs);
     const double predicted = stored_item_error(outputs, static_cast<double>(c.stored), c.dimension);
-    // The union bound: (M - 1) Phi(-z) with z^2 = d / (2 P (1/M + 1/d)).
-    const auto d = static_cast<double>(c.dimension), P = static_cast<double>(c.stored);
-    const double z = std::sqrt(d / (2 * P * (1.0 / c.outputs + 1 / d)));
-    const double pairs = std::min(1.0, (c.outputs - 1) * normal_cdf(-z));
     table.add_row({c.outputs, c.dimension, c.stored, Cell::significant(predicted, 3),
-                   Cell::significant(simulated.mean, 3),
-                   Cell::significant(simulated.standard_error(), 2), simulated.runs,
+                   mean_cell(simulated), error_cell(simulated), simulated.runs,
                    simulated.mean > 0 ? Cell::fixed(predicted / simulated.mean, 3) : Cell(),
-                   Cell::significant(pairs, 3)});
-    if (simulated.mean > 0) {
-      const double ratio = predicted / simulated.mean,
-                   error = simulated.standard_error() / simulated.mean;
-      context.results().add_point({.series = "predicted / simulated",
-                                   .x = simulated.mean,
-                                   .y = ratio,
-                                   .spread = error,
-                                   .standard_error = error});
-      ratios.points.push_back({simulated.mean, ratio, error});
-    }
+                   Cell::significant(union_bound(c), 3)});
     progress.update(++done, name);
+    if (simulated.mean == 0) continue;
+    const ResultPoint point = ratio_point(predicted, simulated);
+    context.results().add_point(point);
+    ratios.points.push_back({point.x, point.y, point.spread});
   }
   context.results().add_table("items", std::move(table));
   auto chart = std::make_unique<LineChart>("Predicted error per stored association",

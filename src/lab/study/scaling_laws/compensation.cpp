@@ -77,9 +77,9 @@ void run_compensation(StudyContext& context) {
     std::vector<Cell> row = {d};
     for (size_t kind = 0; kind < names.size(); ++kind) {
       errors[kind].push_back(of_dimension[kind]);
-      row.push_back(Cell::significant(of_dimension[kind].mean, 3));
+      row.push_back(mean_cell(of_dimension[kind]));
     }
-    row.push_back(Cell::significant(of_dimension.back().standard_error(), 2));
+    row.push_back(error_cell(of_dimension.back()));
     table.add_row(std::move(row));
     progress.advance();
   }

@@ -59,20 +59,13 @@ ExponentSettings exponent_settings(StudyContext& context, const ExponentSettings
   return settings;
 }
 
-std::vector<double> means(const std::vector<Spread>& spreads) {
-  std::vector<double> values;
-  for (const Spread& spread : spreads) values.push_back(spread.mean);
-  return values;
-}
-
-/// The dashed line with this exponent a little below a curve, which would hide it.
-Series rate_below(const Series& curve, double exponent) {
+/// The dashed line with this exponent a little below a curve with this last value, which would hide
+/// it.
+Series rate_below(const std::string& curve, const std::vector<double>& x, double last,
+                  double exponent) {
   constexpr double kBelow = 0.85;
-  std::vector<double> x;
-  for (const ChartPoint& point : curve.points) x.push_back(point.x);
-  const ChartPoint& end = curve.points.back();
   return reference_line(fmt::format("slope {:.3g}", exponent), x,
-                        kBelow * end.y / std::pow(end.x, exponent), exponent, curve.name);
+                        kBelow * last / std::pow(x.back(), exponent), exponent, curve);
 }
 
 /// The threshold P of q = p^rho restricted to P inputs that errs least in dimension d: golden
@@ -164,14 +157,13 @@ void run_proposition2(StudyContext& context) {
       const double exponent = -unthresholded_exponent(alpha, rho);
       const double slope = exponent_of(d, expected);
       table.add_row({Cell(alpha), Cell(rho), Cell::fixed(exponent, 3), fixed_or_empty(slope, 3),
-                     fixed_or_empty(exponent_of(d, means(errors)), 3), settings.simulated_inputs});
+                     fixed_or_empty(exponent_of(d, means_of(errors)), 3),
+                     settings.simulated_inputs});
       context.results().compare({name + ": exponent of d", exponent, slope});
       add_curve(context.results(), name, d, errors);
-      Series curve{fmt::format("ρ = {:g}", rho), {}};
-      for (size_t k = 0; k < d.size(); ++k) curve.points.push_back({d[k], expected[k]});
-      Series rate = rate_below(curve, exponent);
-      chart->add(std::move(curve));
-      chart->add(std::move(rate));
+      const std::string shown = fmt::format("ρ = {:g}", rho);
+      chart->add(line_through(shown, d, expected));
+      chart->add(rate_below(shown, d, expected.back(), exponent));
     }
     panels->add(std::move(chart));
     progress.advance();

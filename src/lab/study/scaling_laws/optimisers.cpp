@@ -127,12 +127,13 @@ void add_training(StudyContext& context, const AssociationTask& task, int64_t ru
                         [&](uint64_t seed) { return trained_error(task, how, d, seed); }));
     progress.advance();
   }
-  add_curve(context.results(), std::string(how.name), as_doubles(dimensions), spreads, 0.5,
+  add_curve(context.results(), std::string(how.name), as_doubles(dimensions), spreads,
             how.published);
-  for (size_t k = 0; k < dimensions.size(); ++k)
-    context.results().compare(
-        {fmt::format("{}, d = {} (± {:.2g})", how.name, dimensions[k], spreads[k].standard_error()),
-         how.published[k], spreads[k].mean});
+  for (size_t k = 0; k < dimensions.size(); ++k) {
+    const std::string error = runs > 1 ? fmt::format(" (± {:.2g})", error_of(spreads[k])) : "";
+    context.results().compare({fmt::format("{}, d = {}{}", how.name, dimensions[k], error),
+                               how.published[k], spreads[k].mean});
+  }
 }
 
 std::vector<std::string> names_of(std::span<const Training> trainings) {

@@ -38,11 +38,11 @@ Spread measured_once(StudyContext& context, const std::string& part,
 }
 
 std::vector<Spread> measured(StudyContext& context, const std::string& part, int64_t runs,
-                             const RunNumbers& numbers) {
+                             const RunNumbers& numbers, int64_t first_run) {
   // Mean and deviation of each number, one after the other.
   const auto kept = context.part(part, [&] {
     const auto of_runs = theory::parallel_runs(
-        runs, [&](int64_t run) { return numbers(run_seed(context.seed(), run)); });
+        runs, [&](int64_t run) { return numbers(run_seed(context.seed(), first_run + run)); });
     std::vector<double> spreads;
     for (size_t k = 0; k < of_runs.at(0).size(); ++k) {
       std::vector<double> column;
@@ -55,6 +55,15 @@ std::vector<Spread> measured(StudyContext& context, const std::string& part, int
   std::vector<Spread> spreads;
   for (size_t k = 0; k + 1 < kept.size(); k += 2) spreads.push_back({kept[k], kept[k + 1], runs});
   return spreads;
+}
+
+std::vector<double> trial_means(StudyContext& context, const std::string& part, int64_t runs,
+                                const RunNumbers& numbers) {
+  return means_of(measured(context, part + ", to choose by", runs, numbers, /*first_run=*/runs));
+}
+
+size_t place_of_least(std::span<const double> values) {
+  return static_cast<size_t>(std::ranges::min_element(values) - values.begin());
 }
 
 Spread measured_number(StudyContext& context, const std::string& part, int64_t runs,
@@ -89,21 +98,52 @@ std::vector<Spread> simulated_errors(StudyContext& context, const std::string& p
   });
 }
 
+std::vector<double> means_of(std::span<const Spread> spreads) {
+  std::vector<double> means;
+  for (const Spread& spread : spreads) means.push_back(spread.mean);
+  return means;
+}
+
+double error_of(const Spread& measured) {
+  return measured.runs > 1 ? measured.standard_error() : ResultPoint::kNone;
+}
+
+Cell mean_cell(const Spread& measured) {
+  return Cell::significant(measured.mean, 3);
+}
+
+Cell error_cell(const Spread& measured) {
+  return measured.runs > 1 ? Cell::significant(measured.standard_error(), 2) : Cell();
+}
+
 void add_curve(StudyResults& results, const std::string& series, std::span<const double> x,
-               std::span<const Spread> y, double band, std::span<const double> published) {
+               std::span<const Spread> y, std::span<const double> published) {
   for (size_t k = 0; k < x.size(); ++k)
-    results.add_point(
-        {.series = series,
-         .x = x[k],
-         .y = y[k].mean,
-         .spread = y[k].runs > 1 ? band * y[k].deviation : ResultPoint::kNone,
-         .published = published.empty() ? ResultPoint::kNone : published[k],
-         .standard_error = y[k].runs > 1 ? y[k].standard_error() : ResultPoint::kNone});
+    results.add_point({.series = series,
+                       .x = x[k],
+                       .y = y[k].mean,
+                       .spread = y[k].runs > 1 ? 0.5 * y[k].deviation : ResultPoint::kNone,
+                       .published = published.empty() ? ResultPoint::kNone : published[k],
+                       .standard_error = error_of(y[k])});
 }
 
 ResultPoint point_of(const std::string& series, double x, const Spread& y) {
-  const double error = y.runs > 1 ? y.standard_error() : ResultPoint::kNone;
+  const double error = error_of(y);
   return {.series = series, .x = x, .y = y.mean, .spread = error, .standard_error = error};
+}
+
+Series measured_line(const std::string& name, std::span<const double> x,
+                     std::span<const Spread> y) {
+  Series line{name, {}};
+  for (size_t k = 0; k < x.size(); ++k) line.points.push_back({x[k], y[k].mean, error_of(y[k])});
+  return line;
+}
+
+Series line_through(const std::string& name, std::span<const double> x, std::span<const double> y,
+                    SeriesStyle style, const std::string& colour_of) {
+  Series line{name, {}, style, colour_of};
+  for (size_t k = 0; k < x.size(); ++k) line.points.push_back({x[k], y[k]});
+  return line;
 }
 
 ReferenceTable::ReferenceTable(const StudyContext& context)
@@ -115,8 +155,7 @@ ReferenceTable::ReferenceTable(const StudyContext& context)
 
 void ReferenceTable::add(const std::string& what, double reference, const Spread& ours) {
   if (std::isnan(reference)) return;
-  table_.add_row({what, Cell::significant(reference, 3), Cell::significant(ours.mean, 3),
-                  Cell::significant(ours.standard_error(), 2),
+  table_.add_row({what, Cell::significant(reference, 3), mean_cell(ours), error_cell(ours),
                   Cell::significant(ours.mean - reference, 2)});
 }
 
@@ -157,11 +196,11 @@ std::unique_ptr<HeatMap> answer_map(const theory::AssociationTask& task,
   return map;
 }
 
-Series reference_line(const std::string& name, const std::vector<double>& x, double constant,
+Series reference_line(const std::string& name, std::span<const double> x, double constant,
                       double power, const std::string& colour_of) {
-  Series line{name, {}, SeriesStyle::kReference, colour_of};
-  for (const double at : x) line.points.push_back({at, constant * std::pow(at, power)});
-  return line;
+  std::vector<double> y;
+  for (const double at : x) y.push_back(constant * std::pow(at, power));
+  return line_through(name, x, y, SeriesStyle::kReference, colour_of);
 }
 
 double exponent_of(std::span<const double> x, std::span<const double> errors) {

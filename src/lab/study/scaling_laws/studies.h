@@ -82,9 +82,16 @@ using RunNumbers = std::function<std::vector<double>(uint64_t seed)>;
 Spread measured_once(StudyContext& context, const std::string& part,
                      const std::function<Spread()>& measure);
 
-/// Each number of `numbers` over the runs, as a part of the study that is kept.
+/// Each number of `numbers` over the runs, as a part of the study that is kept. first_run: their
+/// first number, from which the seeds follow.
 std::vector<Spread> measured(StudyContext& context, const std::string& part, int64_t runs,
-                             const RunNumbers& numbers);
+                             const RunNumbers& numbers, int64_t first_run = 0);
+
+/// The means of the numbers over as many other runs, to choose by: the best by the runs that are
+/// reported would seem better than it is.
+std::vector<double> trial_means(StudyContext& context, const std::string& part, int64_t runs,
+                                const RunNumbers& numbers);
+size_t place_of_least(std::span<const double> values);
 
 /// One number over the runs, likewise.
 Spread measured_number(StudyContext& context, const std::string& part, int64_t runs,
@@ -105,14 +112,27 @@ std::vector<Spread> simulated_errors(StudyContext& context, const std::string& p
                                      const theory::MemoryScheme& scheme,
                                      const std::vector<int64_t>& dimensions);
 
-/// Adds one curve; the band is `band` standard deviations high on each side. published: the
+std::vector<double> means_of(std::span<const Spread> spreads);
+
+/// The standard error of a mean over runs; NaN where there is but one, which has none.
+double error_of(const Spread& measured);
+/// How tables show the mean and its standard error.
+Cell mean_cell(const Spread& measured);
+Cell error_cell(const Spread& measured);
+
+/// Adds one curve; the band is half a standard deviation high on each side. published: the
 /// paper's own values, or empty.
 void add_curve(StudyResults& results, const std::string& series, std::span<const double> x,
-               std::span<const Spread> y, double band = 0.5,
-               std::span<const double> published = {});
+               std::span<const Spread> y, std::span<const double> published = {});
 
 /// A point with a band of one standard error.
 ResultPoint point_of(const std::string& series, double x, const Spread& y);
+
+/// A line of a chart through the means, with a band of one standard error.
+Series measured_line(const std::string& name, std::span<const double> x, std::span<const Spread> y);
+/// The same through exact values. colour_of: as Series has it.
+Series line_through(const std::string& name, std::span<const double> x, std::span<const double> y,
+                    SeriesStyle style = SeriesStyle::kLine, const std::string& colour_of = "");
 
 /// Numbers of another implementation of the paper's equations, where the paper shows a curve
 /// without its numbers: name, theirs, ours, ours' standard error. Left out where they do not hold;
@@ -139,7 +159,7 @@ std::unique_ptr<HeatMap> answer_map(const theory::AssociationTask& task,
                                     std::span<const float> scores, const std::string& title);
 
 /// The dashed line constant * x^power, in the colour of another series, or grey.
-Series reference_line(const std::string& name, const std::vector<double>& x, double constant,
+Series reference_line(const std::string& name, std::span<const double> x, double constant,
                       double power, const std::string& colour_of = "");
 
 /// log_log_slope(): an exponent of errors by dimension or data; NaN where an error is 0.
