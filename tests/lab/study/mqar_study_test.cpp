@@ -2,10 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 
+#include "lab/study/comparison.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
+#include "tessera/train/metrics_log.h"
 #include "tests/lab/study/quick_study.h"
 #include "tests/support/temporary_folder.h"
 
@@ -50,6 +53,36 @@ TEST_F(MqarStudy, MeasuresEveryNetworkOnEveryLengthAndTheSizeOfItsState) {
   EXPECT_THAT(read_file(folder_ / "networks.csv"), HasSubstr("8,2,\"Memory Mosaic, 1 block\",8,"));
   EXPECT_TRUE(std::filesystem::exists(
       folder_ / "12-tokens-3-pairs/retnet/2-blocks-8-wide-rate-0.01/model/model.safetensors"));
+}
+
+/// Right validation answers of the weights that a training kept.
+double validation_accuracy(const std::filesystem::path& run) {
+  std::map<double, double> by_loss;
+  for (const auto& [step, metrics] : logged_evaluations(run))
+    by_loss.try_emplace(metrics.at("loss"), metrics.at("accuracy"));
+  return by_loss.begin()->second;
+}
+
+TEST_F(MqarStudy, TheBestWidthIsTheOneThatIsBestInValidation) {
+  const std::vector<int64_t> widths = {8, 16, 24, 32};
+  Json settings = tiny();
+  settings.update({{"lengths", {8}}, {"pairs", {2}}, {"blocks", {1}}, {"channels", widths}});
+  const StudyResults results = run(settings);
+  std::map<std::string, std::vector<double>> tested;
+  for (const ResultPoint& point : results.points()) tested[point.series].push_back(point.y);
+  for (const auto& [series, percent] : tested) {
+    const std::string name = series.substr(0, series.find(','));
+    size_t best = 0;
+    std::vector<double> validated;
+    for (size_t i = 0; i < widths.size(); ++i) {
+      validated.push_back(
+          validation_accuracy(folder_ / "8-tokens-2-pairs" / folder_name(name) /
+                              fmt::format("1-blocks-{}-wide-rate-0.01", widths[i])));
+      if (validated[i] > validated[best]) best = i;
+    }
+    EXPECT_THAT(results.summary(),
+                HasSubstr(fmt::format("{} {:.1f}", name + ", 1 block", percent.at(best))));
+  }
 }
 
 TEST_F(MqarStudy, TrainsAnStmOnceAndOnTheVariantsOfTheTask) {

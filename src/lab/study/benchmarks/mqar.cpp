@@ -119,6 +119,7 @@ struct Outcome {
   BestRate best;
 
   double accuracy() const { return best.training.trained.test.at("accuracy"); }
+  double validation_accuracy() const { return best.training.trained.validation.at("accuracy"); }
 };
 
 MqarSettings paper_mqar() {
@@ -274,10 +275,9 @@ std::vector<ChartPoint> planned_curve(double smallest, double largest, const Run
 void add_rung(const std::vector<Outcome>& outcomes, const MqarSettings& settings, const Rung& rung,
               StudyResults& results) {
   std::vector<ShownSeries> series;
-  std::vector<std::string> best;
-  double smallest = INFINITY, largest = 0, highest = 0;
-  for (size_t i = 0; i < outcomes.size(); ++i) {
-    const Outcome& outcome = outcomes[i];
+  std::vector<const Outcome*> best;  // of each series, in validation
+  double smallest = INFINITY, largest = 0;
+  for (const Outcome& outcome : outcomes) {
     if (outcome.trial.rung.length != rung.length || outcome.trial.rung.pairs != rung.pairs)
       continue;
     const auto bytes = static_cast<double>(outcome.state_bytes);
@@ -287,14 +287,15 @@ void add_rung(const std::vector<Outcome>& outcomes, const MqarSettings& settings
     results.add_point({.series = name, .x = bytes, .y = 100 * outcome.accuracy()});
     if (series.empty() || series.back().shown != outcome.trial.name()) {
       series.push_back({name, outcome.trial.name()});
-      highest = 0;
-      best.emplace_back();
+      best.push_back(&outcome);
     }
-    highest = std::max(highest, 100 * outcome.accuracy());
-    best.back() = fmt::format("{} {:.1f}", outcome.trial.name(), highest);
+    if (outcome.validation_accuracy() > best.back()->validation_accuracy()) best.back() = &outcome;
   }
+  std::vector<std::string> scores;
+  for (const Outcome* outcome : best)
+    scores.push_back(fmt::format("{} {:.1f}", outcome->trial.name(), 100 * outcome->accuracy()));
   results.conclude(fmt::format("{}, right answers (%) of the best width: {}.", rung.text(),
-                               fmt::join(best, "; ")));
+                               fmt::join(scores, "; ")));
   auto chart =
       results.panel_of_points(rung.text(), Axis{"state (bytes)", Scale::kLog},
                               Axis{"right answers (%)", Scale::kLinear, 0.0, 100.0}, series);
