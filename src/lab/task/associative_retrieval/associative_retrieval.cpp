@@ -61,8 +61,7 @@ TaskShape AssociativeRetrieval::shape() const {
 
 TaskSample AssociativeRetrieval::sample(uint64_t seed, int64_t index, int64_t size_of) const {
   RandomStream random = content_stream(seed, index);
-  const int64_t fewest = config_.min_pairs > 0 ? config_.min_pairs : config_.pairs;
-  const int64_t pairs = draw_size(seed, size_of, fewest, config_.pairs);
+  const int64_t pairs = draw_size(seed, size_of, fewest_pairs(), config_.pairs);
   TaskSample sample;
   for (int64_t key : draw_distinct(random, config_.keys, pairs)) {
     sample.tokens.push_back(kDigits + key);
@@ -94,8 +93,12 @@ config::Json AssociativeRetrieval::describe(uint64_t seed, int64_t index) const 
 }
 
 std::vector<Level> AssociativeRetrieval::levels() const {
+  const auto sizes = static_cast<double>(config_.pairs - fewest_pairs() + 1);
+  double most_frequent = 0;
+  for (int64_t pairs = fewest_pairs(); pairs <= config_.pairs; ++pairs)
+    most_frequent += most_frequent_digit_share(pairs) / sizes;
   return {{"guess a digit", "accuracy", 1.0 / kDigits},
-          {"the digit seen most often", "accuracy", most_frequent_digit_share(config_.pairs)}};
+          {"the digit seen most often", "accuracy", most_frequent}};
 }
 
 }  // namespace tessera::task

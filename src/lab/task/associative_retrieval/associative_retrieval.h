@@ -32,14 +32,16 @@ class AssociativeRetrieval : public SequenceTask {
   TaskShape shape() const override;
   TaskSample sample(uint64_t seed, int64_t index, int64_t size_of) const override;
   config::Json describe(uint64_t seed, int64_t index) const override;
-  /// Guessing, 1/10; and the plateau of answering the digit seen most often, whatever the key, of
-  /// `pairs` digits.
+  /// Guessing, 1/10; and the plateau of answering the digit seen most often, whatever the key: the
+  /// mean over the numbers of pairs.
   std::vector<Level> levels() const override;
 
   /// A token as text: "7", "c", "?"; a key past z as "key26".
   std::string token_text(int64_t token) const;
 
  private:
+  int64_t fewest_pairs() const { return config_.min_pairs > 0 ? config_.min_pairs : config_.pairs; }
+
   AssociativeRetrievalConfig config_;
 };
 

@@ -105,6 +105,22 @@ TEST(AssociativeRetrieval, ThePlateauIsTheMostFrequentDigit) {
   EXPECT_THROW(most_frequent_digit_share(0), UsageError);
 }
 
+// Measured: sequences of two to four pairs, each number as often.
+TEST(AssociativeRetrieval, ThePlateauIsThatOfAllNumbersOfPairs) {
+  const AssociativeRetrieval task({.pairs = 4, .min_pairs = 2});
+  double right = 0;
+  constexpr int kSamples = 6000;
+  for (int64_t index = 0; index < kSamples; ++index) {
+    const auto sample = task.sample(1, index);
+    std::array<int, 10> counts{};
+    for (size_t i = 1; i + 3 < sample.tokens.size(); i += 2)
+      ++counts.at(static_cast<size_t>(sample.tokens[i]));
+    right +=
+        std::max_element(counts.begin(), counts.end()) - counts.begin() == sample.classes.front();
+  }
+  EXPECT_NEAR(right / kSamples, task.levels().at(1).value, 0.032);  // standard error 0.0064
+}
+
 TEST(AssociativeRetrieval, RefusesImpossibleSizes) {
   EXPECT_THROW(AssociativeRetrieval({.pairs = 0}), UsageError);
   EXPECT_THROW(AssociativeRetrieval({.pairs = 1, .keys = 1001}), UsageError);
