@@ -141,7 +141,7 @@ void BabiLearner::add_results(const Trained& trained, StudyResults& results) {
   for (const int64_t task : data_.config().tasks)
     table.add_row({task, percent(babi_error_metric(task), 2),
                    data_.questions(task, Split::kTest).size(), percent(babi_seen_metric(task), 1),
-                   percent(babi_unseen_error_metric(task), 2)});
+                   babi_unseen_error(trained.test, task)});
   results.add_table("error-per-task", std::move(table));
 }
 
@@ -153,6 +153,11 @@ std::string babi_seen_metric(int64_t task) {
 }
 std::string babi_unseen_error_metric(int64_t task) {
   return fmt::format("unseen_error_of_task_{}", task);
+}
+
+Cell babi_unseen_error(const Metrics& test, int64_t task) {
+  const bool is_any_unseen = test.at(babi_seen_metric(task)) < 1;
+  return is_any_unseen ? Cell::fixed(100 * test.at(babi_unseen_error_metric(task)), 2) : Cell();
 }
 
 BabiScore score_babi(QuestionAnswerer& model, const BabiData& data, int64_t task, Split split,

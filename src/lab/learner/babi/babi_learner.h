@@ -6,6 +6,7 @@
 
 #include "lab/learner/babi/babi_batch.h"
 #include "lab/learner/babi/question_answerer.h"
+#include "tessera/report/table.h"
 #include "tessera/train/learner.h"
 
 namespace tessera::task {
@@ -87,6 +88,8 @@ class BabiLearner : public Learner {
 std::string babi_error_metric(int64_t task);
 std::string babi_seen_metric(int64_t task);
 std::string babi_unseen_error_metric(int64_t task);
+/// The last one in percent; an empty cell where there are none.
+Cell babi_unseen_error(const Metrics& test, int64_t task);
 
 /// How a model answers the questions of one task. limit: of that many stories (0: all). Throws
 /// Interrupted between two batches after a signal.

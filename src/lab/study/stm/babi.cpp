@@ -130,7 +130,7 @@ void tabulate_errors(const StudyTraining<BabiLearner>& training, StudyResults& r
                    Cell::fixed(percent(training, task), 2),
                    data.questions(task, task::Split::kTest).size(),
                    Cell::fixed(percent(training, task::babi_seen_metric(task)), 1),
-                   Cell::fixed(percent(training, task::babi_unseen_error_metric(task)), 2)});
+                   task::babi_unseen_error(training.trained.test, task)});
     results.add_point({.series = "error of a task",
                        .x = static_cast<double>(task),
                        .y = percent(training, task),

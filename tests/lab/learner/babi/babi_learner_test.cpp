@@ -105,6 +105,16 @@ TEST_F(BabiTraining, WritesARunWithAModelThatAnswers) {
   EXPECT_THROW(train("run"), UsageError);
 }
 
+TEST(BabiScores, WhereAllQuestionsAreInTrainingTheOthersHaveNoError) {
+  const auto shown = [](double seen, double error) {
+    return babi_unseen_error({{babi_seen_metric(4), seen}, {babi_unseen_error_metric(4), error}}, 4)
+        .shown();
+  };
+  EXPECT_EQ(shown(0.5, 0.25), "25.00");
+  EXPECT_EQ(shown(0.5, 0), "0.00");
+  EXPECT_EQ(shown(1, 0), "");
+}
+
 TEST_F(BabiTraining, ASecondRunIsTheSameAndAnotherSeedIsNot) {
   const TrainedOnBabi first = train("first"), second = train("second");
   EXPECT_TRUE(same_weights(first.learner->model(), second));
