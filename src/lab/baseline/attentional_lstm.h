@@ -37,8 +37,6 @@ class AttentionalLstm
  public:
   static constexpr std::string_view kKind = "attentional_lstm";
 
-  /// Draws the parameters from `seed`; without one they are left to be loaded. On the meta device
-  /// they have sizes and no memory. Throws UsageError on an impossible configuration.
   explicit AttentionalLstm(const AttentionalLstmConfig& config, std::optional<uint64_t> seed = 0,
                            at::Device device = at::kCPU);
   static Layout layout_of(const AttentionalLstmConfig& config);

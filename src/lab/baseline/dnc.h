@@ -41,8 +41,6 @@ class Dnc : public AddressedMemoryNetwork<Dnc, DncConfig> {
  public:
   static constexpr std::string_view kKind = "dnc";
 
-  /// Draws the parameters from `seed`; without one they are left to be loaded. On the meta device
-  /// they have sizes and no memory. Throws UsageError on an impossible configuration.
   explicit Dnc(const DncConfig& config, std::optional<uint64_t> seed = 0,
                at::Device device = at::kCPU);
   static Layout layout_of(const DncConfig& config);

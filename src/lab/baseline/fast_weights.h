@@ -41,8 +41,6 @@ class FastWeights : public ConfiguredNetwork<FastWeights, FastWeightsConfig> {
  public:
   static constexpr std::string_view kKind = "fast_weights";
 
-  /// Draws the parameters from `seed`; without one they are left to be loaded. On the meta device
-  /// they have sizes and no memory. Throws UsageError on an impossible configuration.
   explicit FastWeights(const FastWeightsConfig& config, std::optional<uint64_t> seed = 0,
                        at::Device device = at::kCPU);
   static Layout layout_of(const FastWeightsConfig& config);

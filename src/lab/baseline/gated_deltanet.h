@@ -103,8 +103,7 @@ class GatedDeltaNet : public RecurrentBlockNetwork<GatedDeltaNetConfig, GatedDel
 
   using Config = GatedDeltaNetConfig;
 
-  /// Draws the parameters from `seed`; without one they are left to be loaded. On the meta device
-  /// they have sizes and no memory. Throws UsageError on an impossible configuration.
+  /// As ModelKind::make.
   explicit GatedDeltaNet(const GatedDeltaNetConfig& config, std::optional<uint64_t> seed = 0,
                          at::Device device = at::kCPU);
 

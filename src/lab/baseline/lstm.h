@@ -38,8 +38,7 @@ class Lstm : public LanguageModel {
   static constexpr std::string_view kKind = "lstm";
   using Config = LstmConfig;
 
-  /// Draws the parameters from `seed`; without one they are left to be loaded. On the meta device
-  /// they have sizes and no memory. Throws UsageError on an impossible configuration.
+  /// As ModelKind::make.
   explicit Lstm(const LstmConfig& config, std::optional<uint64_t> seed = 0,
                 at::Device device = at::kCPU);
 

@@ -45,8 +45,6 @@ class Ntm : public AddressedMemoryNetwork<Ntm, NtmConfig> {
  public:
   static constexpr std::string_view kKind = "ntm";
 
-  /// Draws the parameters from `seed`; without one they are left to be loaded. On the meta device
-  /// they have sizes and no memory. Throws UsageError on an impossible configuration.
   explicit Ntm(const NtmConfig& config, std::optional<uint64_t> seed = 0,
                at::Device device = at::kCPU);
   static Layout layout_of(const NtmConfig& config);

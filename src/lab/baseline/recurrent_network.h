@@ -74,7 +74,8 @@ class StepwiseNetwork : public RecurrentNetwork {
 };
 
 /// One of the two with a configuration, of which `Network::layout_of` makes the layout. What must
-/// hold between its fields is in its check(), where it has one.
+/// hold between its fields is in its check(), where it has one. Networks have constructors from
+/// (config, seed, device), which do what ModelKind::make says.
 template <typename Network, typename Configuration, typename Recurrence = StepwiseNetwork>
 class ConfiguredNetwork : public Recurrence {
  public:

@@ -75,8 +75,7 @@ class RetNet : public RecurrentBlockNetwork<RetNetConfig, RetNetBlock> {
 
   using Config = RetNetConfig;
 
-  /// Draws the parameters from `seed`; without one they are left to be loaded. On the meta device
-  /// they have sizes and no memory. Throws UsageError on an impossible configuration.
+  /// As ModelKind::make.
   explicit RetNet(const RetNetConfig& config, std::optional<uint64_t> seed = 0,
                   at::Device device = at::kCPU);
 

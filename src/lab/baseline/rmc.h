@@ -58,8 +58,6 @@ class Rmc : public ConfiguredNetwork<Rmc, RmcConfig> {
  public:
   static constexpr std::string_view kKind = "rmc";
 
-  /// Draws the parameters from `seed`; without one they are left to be loaded. On the meta device
-  /// they have sizes and no memory. Throws UsageError on an impossible configuration.
   explicit Rmc(const RmcConfig& config, std::optional<uint64_t> seed = 0,
                at::Device device = at::kCPU);
   static Layout layout_of(const RmcConfig& config);

@@ -29,8 +29,6 @@ class VectorLstm : public ConfiguredNetwork<VectorLstm, VectorLstmConfig, Recurr
  public:
   static constexpr std::string_view kKind = "vector_lstm";
 
-  /// Draws the parameters from `seed`; without one they are left to be loaded. On the meta device
-  /// they have sizes and no memory. Throws UsageError on an impossible configuration.
   explicit VectorLstm(const VectorLstmConfig& config, std::optional<uint64_t> seed = 0,
                       at::Device device = at::kCPU);
   static Layout layout_of(const VectorLstmConfig& config);

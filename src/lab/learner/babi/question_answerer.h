@@ -97,8 +97,7 @@ class QuestionAnswerer : public SequenceModel {
   using Config = QuestionAnswererConfig;
   static constexpr int64_t kPadding = 0;
 
-  /// Draws the parameters from `seed`; without one they are left to be loaded. On the meta device
-  /// they have sizes and no memory. Throws UsageError on an impossible configuration.
+  /// As ModelKind::make.
   explicit QuestionAnswerer(const QuestionAnswererConfig& config, std::optional<uint64_t> seed = 0,
                             at::Device device = at::kCPU);
 

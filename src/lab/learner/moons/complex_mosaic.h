@@ -87,7 +87,7 @@ class ComplexMosaic : public SequenceModel {
   using Config = ComplexMosaicConfig;
   static constexpr std::string_view kKind = "complex_mosaic";
 
-  /// Without a seed the parameters are 0 and are to be loaded. Throws what Config::check() throws.
+  /// As ModelKind::make.
   explicit ComplexMosaic(const ComplexMosaicConfig& config, std::optional<uint64_t> seed = 0,
                          at::Device device = at::kCPU);
 

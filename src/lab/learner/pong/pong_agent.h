@@ -71,9 +71,7 @@ struct PongAgentState {
 /// kernels of 5, 5, 4 and 3 with paddings 2, 1, 1, 1, which leave 1024, and an LSTM of 256.
 class PongAgentImpl : public torch::nn::Module {
  public:
-  /// actions: how many to choose from; size: of a frame. Draws the parameters from `seed`; without
-  /// one they are left to be loaded. On the meta device they have sizes and no memory. Throws
-  /// UsageError on an impossible configuration.
+  /// actions: how many to choose from; size: of a frame. Else as ModelKind::make.
   PongAgentImpl(const PongAgentConfig& config, int64_t size, int64_t actions,
                 std::optional<uint64_t> seed, at::Device device = at::kCPU);
   /// Draws all parameters again: same seed, same parameters.
@@ -128,8 +126,7 @@ class PongNetwork : public SequenceModel {
   static constexpr std::string_view kKind = "pong_agent";
   using Config = PongNetworkConfig;
 
-  /// Draws the parameters from `seed`; without one they are left to be loaded. Throws UsageError on
-  /// an impossible configuration.
+  /// As ModelKind::make.
   explicit PongNetwork(const PongNetworkConfig& config, std::optional<uint64_t> seed = 0,
                        at::Device device = at::kCPU);
   /// Shares the agent, which must be one of this configuration.
