@@ -105,6 +105,26 @@ BestThreshold best_threshold(const ExponentSettings& settings, double alpha, dou
   return {std::exp(middle), error_at(middle)};
 }
 
+/// In each dimension.
+struct BestThresholds {
+  std::vector<double> errors, stored;
+};
+
+BestThresholds best_thresholds(StudyContext& context, const ExponentSettings& settings,
+                               double alpha, double rho, const std::vector<int64_t>& dimensions) {
+  const auto found = context.part(fmt::format("α = {:g}, ρ = {:g}", alpha, rho), [&] {
+    const auto thresholds = parallel_runs(std::ssize(dimensions), [&](int64_t k) {
+      return best_threshold(settings, alpha, rho, dimensions[static_cast<size_t>(k)]);
+    });
+    std::vector<double> numbers;
+    for (const BestThreshold& best : thresholds) numbers.push_back(best.error);
+    for (const BestThreshold& best : thresholds) numbers.push_back(best.stored);
+    return numbers;
+  });
+  const auto middle = found.begin() + std::ssize(dimensions);
+  return {{found.begin(), middle}, {middle, found.end()}};
+}
+
 /// Where 2 rho alpha < 1 the memory is loaded with phi(N) = N^(1 - 2 rho alpha).
 void add_load_chart(StudyContext& context, int32_t outputs) {
   constexpr double kAlpha = 1.5, kRho = 0.2;
@@ -192,20 +212,7 @@ void run_proposition3(StudyContext& context) {
     for (const double rho : settings.rhos) {
       const std::string name = fmt::format("α = {:g}, ρ = {:g}", alpha, rho);
       curves.push_back({name, fmt::format("ρ = {:g}", rho)});
-      const auto found = context.part(name, [&] {
-        const auto thresholds = parallel_runs(std::ssize(dimensions), [&](int64_t k) {
-          return best_threshold(settings, alpha, rho, dimensions[static_cast<size_t>(k)]);
-        });
-        std::vector<double> errors, stored;
-        for (const BestThreshold& best : thresholds) {
-          errors.push_back(best.error);
-          stored.push_back(best.stored);
-        }
-        errors.insert(errors.end(), stored.begin(), stored.end());
-        return errors;
-      });
-      const auto errors = std::span(found).first(d.size()),
-                 stored = std::span(found).subspan(d.size());
+      const auto [errors, stored] = best_thresholds(context, settings, alpha, rho, dimensions);
       const double printed = 2 * rho * alpha + 1;
       const bool needs_none = 2 * rho * alpha > 1;  // the error hardly depends on P
       table.add_row({Cell(alpha), Cell(rho), Cell::fixed(-(alpha - 1) / printed, 3),
@@ -235,63 +242,68 @@ void run_proposition3(StudyContext& context) {
       "terms of (9) gives max(1, 2ρα). Both agree at ρ = 0, which the paper recommends.");
 }
 
+/// Expected errors in one dimension: of the best threshold of equal weights, then of each rho
+/// without a threshold.
+std::vector<double> errors_of_schemes(StudyContext& context, const ExponentSettings& settings,
+                                      double alpha, int64_t d) {
+  return context.part(fmt::format("α = {:g}, d = {}", alpha, d), [&] {
+    const RankedLaw law = RankedLaw::zipf(settings.inputs, alpha);
+    const auto outputs = static_cast<int32_t>(settings.outputs);
+    std::vector<double> errors = {best_memory(law, settings.outputs, d, kAllData).error};
+    for (const double rho : settings.rhos)
+      errors.push_back(
+          predicted_error(summarise_zipf_memory(settings.inputs, outputs, alpha, {.rho = rho}), d));
+    return errors;
+  });
+}
+
+/// Theorem 2 at one alpha: rows of the table, and a picture.
+void compare_with_bound(StudyContext& context, const ExponentSettings& settings, double alpha,
+                        const std::string& picture, Table& table) {
+  const auto dimensions = log_spaced(10, 10'000, 7);
+  const auto d = as_doubles(dimensions);
+  std::vector<double> bounds, thresholded;
+  std::vector<std::vector<double>> unthresholded(settings.rhos.size());
+  for (const int64_t dimension : dimensions) {
+    const auto errors = errors_of_schemes(context, settings, alpha, dimension);
+    bounds.push_back(minimax_lower_bound(alpha, dimension, 1.0 / settings.outputs));
+    thresholded.push_back(errors.front());
+    for (size_t r = 0; r < settings.rhos.size(); ++r) unthresholded[r].push_back(errors[r + 1]);
+    const size_t least = place_of_least(errors);
+    table.add_row({Cell(alpha), dimension, Cell::significant(bounds.back(), 3),
+                   Cell::significant(thresholded.back(), 3),
+                   Cell::significant(thresholded.back() / bounds.back(), 3),
+                   Cell::significant(errors[least], 3),
+                   Cell(least == 0 ? 0.0 : settings.rhos[least - 1])});
+    context.results().add_point({.series = fmt::format("best threshold, α = {:g}", alpha),
+                                 .x = static_cast<double>(dimension),
+                                 .y = thresholded.back()});
+  }
+  auto chart = std::make_unique<LineChart>(fmt::format("Expected error, α = {:g}", alpha),
+                                           kLogDimension, kLogError);
+  chart->add(line_through("lower bound", d, bounds, SeriesStyle::kReference));
+  chart->add(line_through("best threshold, ρ = 0", d, thresholded));
+  for (size_t r = 0; r < settings.rhos.size(); ++r)
+    chart->add(
+        line_through(fmt::format("all stored, ρ = {:g}", settings.rhos[r]), d, unthresholded[r]));
+  context.results().add_chart(
+      picture, std::move(chart),
+      "Theorem 2: with random embeddings no choice of q errs less than the dashed line, which "
+      "falls as d^(-(α-1)); the d / log d most frequent inputs stored equally follow it up to a "
+      "logarithm and the proof's constants.");
+}
+
 void run_theorem2(StudyContext& context) {
   const ExponentSettings settings =
       exponent_settings(context, {.alphas = {2}, .rhos = {0, 0.5, 1}, .unused = kOfSimulation});
-  const auto outputs = static_cast<int32_t>(settings.outputs);
-  const auto dimensions = log_spaced(10, 10'000, 7);
-  const auto d = as_doubles(dimensions);
   Table table("The best error over the bound that no q can beat",
               {"α", "d", "lower bound", "best threshold of equal weights", "ratio",
                "least of the schemes", "its ρ"});
   Progress progress(context.progress(), "Theorem 2", std::ssize(settings.alphas));
-  int64_t done = 0;
-  for (const double alpha : settings.alphas) {
-    const RankedLaw law = RankedLaw::zipf(settings.inputs, alpha);
-    auto chart = std::make_unique<LineChart>(fmt::format("Expected error, α = {:g}", alpha),
-                                             kLogDimension, kLogError);
-    Series bound{"lower bound", {}, SeriesStyle::kReference}, best{"best threshold, ρ = 0", {}};
-    std::vector<Series> unthresholded;
-    for (const double rho : settings.rhos)
-      unthresholded.push_back({fmt::format("all stored, ρ = {:g}", rho), {}});
-    for (size_t k = 0; k < d.size(); ++k) {
-      const double least = minimax_lower_bound(alpha, dimensions[k], 1.0 / settings.outputs);
-      // The best threshold of equal weights, then each rho without one.
-      const auto errors = context.part(fmt::format("α = {:g}, d = {}", alpha, dimensions[k]), [&] {
-        std::vector<double> found = {
-            best_memory(law, settings.outputs, dimensions[k], kAllData).error};
-        for (const double rho : settings.rhos)
-          found.push_back(predicted_error(
-              summarise_zipf_memory(settings.inputs, outputs, alpha, {.rho = rho}), dimensions[k]));
-        return found;
-      });
-      const double threshold = errors.front();
-      double lowest = threshold, its_rho = 0;
-      for (size_t r = 0; r < settings.rhos.size(); ++r) {
-        const double error = errors[r + 1];
-        unthresholded[r].points.push_back({d[k], error});
-        if (error < lowest) {
-          lowest = error;
-          its_rho = settings.rhos[r];
-        }
-      }
-      bound.points.push_back({d[k], least});
-      best.points.push_back({d[k], threshold});
-      context.results().add_point(
-          {.series = fmt::format("best threshold, α = {:g}", alpha), .x = d[k], .y = threshold});
-      table.add_row({Cell(alpha), dimensions[k], Cell::significant(least, 3),
-                     Cell::significant(threshold, 3), Cell::significant(threshold / least, 3),
-                     Cell::significant(lowest, 3), Cell(its_rho)});
-    }
-    chart->add(std::move(bound));
-    chart->add(std::move(best));
-    for (Series& series : unthresholded) chart->add(std::move(series));
-    context.results().add_chart(
-        fmt::format("minimax-{}", done + 1), std::move(chart),
-        "Theorem 2: with random embeddings no choice of q errs less than the dashed line, which "
-        "falls as d^(-(α-1)); the d / log d most frequent inputs stored equally follow it up to a "
-        "logarithm and the proof's constants.");
-    progress.update(++done);
+  for (size_t i = 0; i < settings.alphas.size(); ++i) {
+    compare_with_bound(context, settings, settings.alphas[i], fmt::format("minimax-{}", i + 1),
+                       table);
+    progress.advance();
   }
   context.results().add_table("numbers", std::move(table));
 }
