@@ -220,8 +220,7 @@ void run_proposition3(StudyContext& context) {
                      fixed_or_empty(exponent_of(d, errors), 3), Cell::fixed(1 / printed, 3),
                      needs_none ? Cell() : Cell::fixed(1.0, 3),
                      needs_none ? Cell() : Cell::fixed(log_log_slope(d, stored), 3)});
-      for (size_t k = 0; k < d.size(); ++k)
-        context.results().add_point({.series = name, .x = d[k], .y = errors[k]});
+      add_values(context.results(), name, d, errors);
     }
     auto chart = context.results().panel_of_points(fmt::format("α = {:g}", alpha), kLogDimension,
                                                    kLogError, curves);
@@ -275,10 +274,8 @@ void compare_with_bound(StudyContext& context, const ExponentSettings& settings,
                    Cell::significant(thresholded.back() / bounds.back(), 3),
                    Cell::significant(errors[least], 3),
                    Cell(least == 0 ? 0.0 : settings.rhos[least - 1])});
-    context.results().add_point({.series = fmt::format("best threshold, α = {:g}", alpha),
-                                 .x = static_cast<double>(dimension),
-                                 .y = thresholded.back()});
   }
+  add_values(context.results(), fmt::format("best threshold, α = {:g}", alpha), d, thresholded);
   auto chart = std::make_unique<LineChart>(fmt::format("Expected error, α = {:g}", alpha),
                                            kLogDimension, kLogError);
   chart->add(line_through("lower bound", d, bounds, SeriesStyle::kReference));

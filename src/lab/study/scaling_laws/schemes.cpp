@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <tuple>
+#include <functional>
 
 #include "lab/study/scaling_laws/studies.h"
 #include "lab/theory/associative_model.h"
@@ -51,32 +51,39 @@ std::vector<std::vector<int64_t>> nested_counts(const AssociationTask& task,
   return counts;
 }
 
+/// Errors of the d/8 most frequent inputs after so many samples, as a curve by dimension. Counts of
+/// a run grow from number to number, embeddings stay.
+std::vector<Spread> add_errors_after(StudyContext& context, const Settings& settings,
+                                     const AssociationTask& task,
+                                     const std::vector<int64_t>& samples, size_t t) {
+  const std::string name = fmt::format("T = {}", samples[t]);
+  auto errors = measured(context, name, settings.runs, [&](uint64_t seed) {
+    std::vector<SimulatedMemory> memories;
+    add_thresholded(nested_counts(task, samples, seed)[t], usual_dimensions(), memories);
+    return flat(population_errors(task, memories, seed));
+  });
+  add_curve(context.results(), name, as_doubles(usual_dimensions()), errors);
+  return errors;
+}
+
 void run_finite_data_and_memory(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 100, .inputs = 1000});
   const AssociationTask task = task_of(settings);
   const std::vector<int64_t> samples = {10, 30, 100, 300, 1000, 3000, 10000};
-  const auto& dimensions = usual_dimensions();
-  Progress progress(context.progress(), "Figure 1", static_cast<int64_t>(samples.size()));
-
+  const auto d = as_doubles(usual_dimensions()), T = as_doubles(samples);
   StudyResults& results = context.results();
-  const auto d = as_doubles(dimensions), T = as_doubles(samples);
-  // [T][d]; counts of a run grow from T to T, embeddings stay.
-  std::vector<std::vector<Spread>> errors;
+  Progress progress(context.progress(), "Figure 1", std::ssize(samples));
+  std::vector<std::vector<Spread>> errors;  // [T][d]
   std::vector<std::string> by_samples, by_dimension;
   for (size_t t = 0; t < samples.size(); ++t) {
     by_samples.push_back(fmt::format("T = {}", samples[t]));
-    errors.push_back(measured(context, by_samples.back(), settings.runs, [&](uint64_t seed) {
-      std::vector<SimulatedMemory> memories;
-      add_thresholded(nested_counts(task, samples, seed)[t], dimensions, memories);
-      return flat(population_errors(task, memories, seed));
-    }));
-    add_curve(results, by_samples.back(), d, errors.back());
+    errors.push_back(add_errors_after(context, settings, task, samples, t));
     progress.advance();
   }
   for (size_t k = 0; k < d.size(); ++k) {
     std::vector<Spread> column;
     for (const auto& row : errors) column.push_back(row[k]);
-    by_dimension.push_back(fmt::format("d = {}", dimensions[k]));
+    by_dimension.push_back(fmt::format("d = {:g}", d[k]));
     add_curve(results, by_dimension.back(), T, column);
   }
   auto left =
@@ -107,11 +114,40 @@ void run_finite_data_and_memory(StudyContext& context) {
       "normalised again in every dimension.");
 }
 
+/// Mean errors: numbers of samples to the right, dimensions upwards.
+std::unique_ptr<HeatMap> error_map(const std::string& title, const std::vector<int64_t>& dimensions,
+                                   const std::vector<int64_t>& samples,
+                                   const std::function<double(size_t t, size_t k)>& error) {
+  std::vector<std::string> rows, columns;
+  std::vector<double> values;
+  for (const int64_t T : samples) columns.push_back(std::to_string(T));
+  for (size_t k = dimensions.size(); k-- > 0;) {
+    rows.push_back(std::to_string(dimensions[k]));
+    for (size_t t = 0; t < samples.size(); ++t) values.push_back(error(t, k));
+  }
+  auto map = std::make_unique<HeatMap>(title, rows, columns, Axis{"error", Scale::kLinear, 0, 0.8});
+  map->name_axes("d", "T");
+  map->set_values(std::move(values));
+  return map;
+}
+
+/// Errors by another implementation at T = 10000 in these dimensions.
+struct MapReference {
+  double alpha;
+  int rho;
+  double errors[5];
+};
+constexpr int64_t kCompared[] = {10, 30, 100, 300, 1000};
+constexpr MapReference kMapReferences[] = {{.5, 0, {.641, .444, .166, .011, .000}},
+                                           {.5, 1, {.591, .431, .248, .091, .010}},
+                                           {1, 1, {.473, .377, .283, .201, .121}},
+                                           {2, 0, {.665, .373, .154, .003, .001}},
+                                           {2, 1, {.216, .142, .109, .077, .056}}};
+
 /// Figure 3, left and middle: the error maps of both schemes, and their numbers as points.
 void add_error_maps(StudyContext& context, const Settings& settings, double alpha, Panels& maps,
                     ReferenceTable& reference) {
   const auto dimensions = log_spaced(10, 1000, 30), samples = log_spaced(10, 10000, 30);
-  const std::vector<int64_t> compared = {10, 30, 100, 300, 1000};
   const AssociationTask task =
       zipf_task(settings.inputs, static_cast<int32_t>(settings.outputs), alpha);
   const std::string part = fmt::format("maps, α = {:g}", alpha);
@@ -122,47 +158,27 @@ void add_error_maps(StudyContext& context, const Settings& settings, double alph
         memories.push_back({scheme_weights({.rho = rho}, counts), dimensions});
     // At the dimensions that are compared, all data of the run.
     for (size_t rho = 0; rho < 2; ++rho)
-      memories.push_back({memories[memories.size() - 2].weights, compared});
+      memories.push_back(
+          {memories[memories.size() - 2].weights, {std::begin(kCompared), std::end(kCompared)}});
     return flat(population_errors(task, memories, seed));
   });
-  std::vector<std::string> rows, columns;
-  for (const int64_t T : samples) columns.push_back(std::to_string(T));
-  for (const int64_t d : dimensions) rows.push_back(std::to_string(d));
   const size_t D = dimensions.size(), S = samples.size();
-  for (const int rho : {0, 1}) {
-    std::vector<double> values(D * S);
+  for (const size_t rho : {0, 1}) {
+    const std::string name = fmt::format("q̂{}, α = {:g}", rho == 0 ? "₀" : "₁", alpha);
+    const auto of_samples = [&](size_t t) {
+      return std::span(errors).subspan((2 * t + rho) * D, D);
+    };
+    maps.add(error_map("Error of " + name, dimensions, samples,
+                       [&](size_t t, size_t k) { return of_samples(t)[k].mean; }));
     for (size_t t = 0; t < S; ++t)
-      for (size_t k = 0; k < D; ++k)
-        values[(D - 1 - k) * S + t] = errors[(2 * t + rho) * D + k].mean;
-    auto map = std::make_unique<HeatMap>(
-        fmt::format("Error of q̂{}, α = {:g}", rho == 0 ? "₀" : "₁", alpha),
-        std::vector<std::string>(rows.rbegin(), rows.rend()), columns,
-        Axis{"error", Scale::kLinear, 0, 0.8});
-    map->name_axes("d", "T");
-    map->set_values(std::move(values));
-    maps.add(std::move(map));
-    for (size_t t = 0; t < S; ++t)
-      add_curve(context.results(),
-                fmt::format("q̂{}, α = {:g}, T = {}", rho == 0 ? "₀" : "₁", alpha, samples[t]),
-                as_doubles(dimensions),
-                std::span(errors).subspan((2 * t + static_cast<size_t>(rho)) * D, D));
+      add_curve(context.results(), fmt::format("{}, T = {}", name, samples[t]),
+                as_doubles(dimensions), of_samples(t));
   }
-  struct Anchor {
-    double alpha;
-    int rho;
-    std::vector<double> values;
-  };
-  for (const Anchor& anchor :
-       {Anchor{.5, 0, {.641, .444, .166, .011, .000}},
-        Anchor{.5, 1, {.591, .431, .248, .091, .010}}, Anchor{1, 1, {.473, .377, .283, .201, .121}},
-        Anchor{2, 0, {.665, .373, .154, .003, .001}},
-        Anchor{2, 1, {.216, .142, .109, .077, .056}}}) {
-    if (anchor.alpha != alpha) continue;
-    for (size_t k = 0; k < compared.size(); ++k)
-      reference.add(fmt::format("α = {:g}, q{}, T = 10000, d = {}", alpha, anchor.rho, compared[k]),
-                    anchor.values[k],
-                    errors[2 * S * D + static_cast<size_t>(anchor.rho) * compared.size() + k]);
-  }
+  for (const auto& [of_alpha, rho, numbers] : kMapReferences)
+    for (size_t k = 0; k < std::size(kCompared) && of_alpha == alpha; ++k)
+      reference.add(fmt::format("α = {:g}, q{}, T = 10000, d = {}", alpha, rho, kCompared[k]),
+                    numbers[k],
+                    errors[2 * S * D + static_cast<size_t>(rho) * std::size(kCompared) + k]);
 }
 
 /// Figures 3 (right) and 10: all data, schemes q0, q1 and the threshold d/8 against d.
@@ -313,11 +329,9 @@ void run_error_rates(StudyContext& context) {
   StudyResults& results = context.results();
   const std::string by_frequency = "q = p (against d)",
                     by_threshold = "q = 1 on the best P (against d)", either = "either (against T)";
-  for (const auto& [series, x, y] :
-       {std::tuple(by_frequency, &d, &frequency), std::tuple(by_threshold, &d, &threshold),
-        std::tuple(either, &T, &unseen)})
-    for (size_t k = 0; k < x->size(); ++k)
-      results.add_point({.series = series, .x = (*x)[k], .y = (*y)[k]});
+  add_values(results, by_frequency, d, frequency);
+  add_values(results, by_threshold, d, threshold);
+  add_values(results, either, T, unseen);
 
   // The rates of the table, through our first points, and through the last one of T.
   const double slow = -unthresholded_exponent(settings.alpha, 1),

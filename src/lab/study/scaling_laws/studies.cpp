@@ -127,6 +127,11 @@ void add_curve(StudyResults& results, const std::string& series, std::span<const
                        .standard_error = error_of(y[k])});
 }
 
+void add_values(StudyResults& results, const std::string& series, std::span<const double> x,
+                std::span<const double> y) {
+  for (size_t k = 0; k < x.size(); ++k) results.add_point({.series = series, .x = x[k], .y = y[k]});
+}
+
 ResultPoint point_of(const std::string& series, double x, const Spread& y) {
   const double error = error_of(y);
   return {.series = series, .x = x, .y = y.mean, .spread = error, .standard_error = error};

@@ -125,6 +125,10 @@ Cell error_cell(const Spread& measured);
 void add_curve(StudyResults& results, const std::string& series, std::span<const double> x,
                std::span<const Spread> y, std::span<const double> published = {});
 
+/// Adds one curve of exact values.
+void add_values(StudyResults& results, const std::string& series, std::span<const double> x,
+                std::span<const double> y);
+
 /// A point with a band of one standard error.
 ResultPoint point_of(const std::string& series, double x, const Spread& y);
 
