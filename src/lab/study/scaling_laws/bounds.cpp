@@ -138,40 +138,48 @@ std::vector<double> normalised(const std::function<double(double)>& shape, int64
   return law;
 }
 
-void run_other_laws(StudyContext& context) {
-  const Settings settings = settings_of(
-      context, {.runs = 20, .inputs = 1'000'000, .unused = {"outputs"}});  // it is about inputs
-  const double alpha = settings.alpha;
-  if (!(alpha > 1)) throw UsageError("alpha is {:g}; (26) needs more than 1 here", alpha);
+/// alpha: of the Zipf law.
+std::vector<RankLaw> rank_laws(const Settings& settings) {
   constexpr double kDecay = 0.1;
+  const double alpha = settings.alpha;
   const auto geometric = [](double x) { return std::exp(-kDecay * x); };
   const auto stretched = [](double x) { return std::exp(-std::sqrt(x)); };
   const std::vector<double> roots = normalised(stretched, settings.inputs);
   const double largest = roots.front() / stretched(1);  // C of p = C exp(-sqrt x)
-  const RankLaw laws[] = {
-      {"Zipf", task_of(settings).law, [alpha](double T) { return unseen_mass_rate(alpha, T); },
-       "c T^(-1+1/α)"},
-      {"exp(-x/10)", normalised(geometric, settings.inputs),
-       [](double T) { return 1 / (kDecay * T); }, "10 / T"},
-      {"exp(-√x)", roots,
-       [largest](double T) { return 2 * (std::log(largest * T) + std::numbers::egamma) / T; },
-       "2 (log(C T) + γ) / T"}};
+  return {{"Zipf", task_of(settings).law, [alpha](double T) { return unseen_mass_rate(alpha, T); },
+           "c T^(-1+1/α)"},
+          {"exp(-x/10)", normalised(geometric, settings.inputs),
+           [](double T) { return 1 / (kDecay * T); }, "10 / T"},
+          {"exp(-√x)", roots,
+           [largest](double T) { return 2 * (std::log(largest * T) + std::numbers::egamma) / T; },
+           "2 (log(C T) + γ) / T"}};
+}
+
+/// The mass that `samples` samples of a law do not show.
+double unseen_in_run(const RankLaw& law, int64_t samples, uint64_t seed) {
+  RandomStream random(seed, kSampleStream);
+  const auto counts = sample_counts(law.law, samples, random);
+  double mass = 0;
+  for (size_t x = counts.size(); x-- > 0;)
+    if (counts[x] == 0) mass += law.law[x];
+  return mass;
+}
+
+void run_other_laws(StudyContext& context) {
+  const Settings settings = settings_of(
+      context, {.runs = 20, .inputs = 1'000'000, .unused = {"outputs"}});  // it is about inputs
+  if (!(settings.alpha > 1))
+    throw UsageError("alpha is {:g}; (26) needs more than 1 here", settings.alpha);
   const std::vector<int64_t> samples = {30, 100, 300, 1000, 3000, 10'000, 30'000};
   const auto T = as_doubles(samples);
   Table table("What T samples do not show",
               {"p(x)", "T", "equation (26)", "Σ p (1-p)^T", "simulated", "standard error"});
   auto chart =
       std::make_unique<LineChart>("Error of an infinite memory", Axis{"T", Scale::kLog}, kLogError);
-  for (const RankLaw& one : laws) {
-    const auto unseen = [&](int64_t count, uint64_t seed) {
-      RandomStream random(seed, kSampleStream);
-      const auto counts = sample_counts(one.law, count, random);
-      double mass = 0;
-      for (size_t x = counts.size(); x-- > 0;)
-        if (counts[x] == 0) mass += one.law[x];
-      return mass;
-    };
-    const auto errors = measured_each(context, one.name, settings.runs, samples, unseen);
+  for (const RankLaw& one : rank_laws(settings)) {
+    const auto errors = measured_each(
+        context, one.name, settings.runs, samples,
+        [&](int64_t count, uint64_t seed) { return unseen_in_run(one, count, seed); });
     std::vector<double> rates;
     for (size_t k = 0; k < T.size(); ++k) {
       rates.push_back(one.rate(T[k]));

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numeric>
 #include <span>
+#include <utility>
 
 #include "lab/study/scaling_laws/studies.h"
+#include "tessera/base/consecutive.h"
 #include "tessera/plan/population_error.h"
 #include "tessera/report/panels.h"
 
@@ -141,46 +144,50 @@ void run_batch_descent_and_approximation(StudyContext& context) {
                   settings.inputs));
 }
 
-void run_approximate_schemes(StudyContext& context) {
-  constexpr double kOutputs = 10;
-  constexpr int64_t kInputs = 100;
-  const double step_sizes[] = {1e-3, 1e-1, 1, 10};
-  StudyResults& results = context.results();
-  std::vector<int64_t> every(kInputs), shown(kInputs);
-  for (int64_t n = 0; n < kInputs; ++n) {
-    every[n] = n;
-    // Right panel: p ∝ (x + 3)^-2 over 100 inputs, counts in units of the rarest, at most 100.
-    const double ratio = std::pow((kInputs + 2.0) / (static_cast<double>(n) + 3.0), 2);
-    shown[n] = std::min<int64_t>(100, static_cast<int64_t>(ratio + 1e-9));
+constexpr int64_t kWeighted = 100;  // counts of figure 5, left, and inputs of its right panel
+constexpr double kWeightedOutputs = 10;
+
+/// Counts of p ∝ (x + 3)^-2 in units of the rarest input's, at most 100.
+std::vector<int64_t> counts_by_frequency() {
+  std::vector<int64_t> counts;
+  for (int64_t x = 0; x < kWeighted; ++x) {
+    const double ratio = std::pow((kWeighted + 2.0) / (static_cast<double>(x) + 3.0), 2);
+    counts.push_back(std::min<int64_t>(100, static_cast<int64_t>(ratio + 1e-9)));
   }
+  return counts;
+}
+
+std::vector<double> weights_after(const std::vector<int64_t>& counts, double step_size) {
+  const auto weights = approximate_weights(counts, step_size, kWeightedOutputs);
+  return {weights.begin(), weights.end()};
+}
+
+std::vector<double> divided(std::vector<double> values, double divisor) {
+  for (double& value : values) value /= divisor;
+  return values;
+}
+
+void run_approximate_schemes(StudyContext& context) {
+  StudyResults& results = context.results();
+  const auto every = consecutive<int64_t>(kWeighted), by_frequency = counts_by_frequency();
+  const auto x = as_doubles(every);
   Table fitted("Power of the frequency that each step size comes close to",
                {"step size", "over n", "over the inputs", "reference"});
-  const char* expected[] = {"0.97-1.06", "0.81", "0.40-0.43", "0.02"};
+  const std::pair<double, const char*> step_sizes[] = {
+      {1e-3, "0.97-1.06"}, {1e-1, "0.81"}, {1, "0.40-0.43"}, {10, "0.02"}};
   std::vector<std::string> left;
   std::vector<ShownSeries> right;
-  for (size_t k = 0; k < std::size(step_sizes); ++k) {
-    const double gamma = step_sizes[k];
-    const auto counts_of_walk = as_doubles(every);
-    const auto walk = approximate_weights(every, gamma, kOutputs);
-    const auto weights = approximate_weights(shown, gamma, kOutputs);
-    double norm = 0;
-    for (const float q : walk) norm += double{q} * q;
+  for (const auto& [gamma, expected] : step_sizes) {
     left.push_back(fmt::format("γ = {:g}", gamma));
     right.push_back({"q, " + left.back(), left.back()});
-    for (int64_t n = 0; n < kInputs; ++n)
-      results.add_point({left.back(), static_cast<double>(n), walk[n] / std::sqrt(norm)});
-    double total = 0;
-    for (const float q : weights) total += q;
-    std::vector<double> counts, q;
-    for (int64_t x = 0; x < kInputs; ++x) {
-      results.add_point({right.back().series, static_cast<double>(x), weights[x] / total});
-      counts.push_back(static_cast<double>(shown[x]));
-      q.push_back(weights[x]);
-    }
-    const std::vector<double> n(std::next(counts_of_walk.begin()), counts_of_walk.end()),
-        of_walk(walk.begin() + 1, walk.end());
+    const auto walk = weights_after(every, gamma), weights = weights_after(by_frequency, gamma);
+    const double norm = std::sqrt(std::inner_product(walk.begin(), walk.end(), walk.begin(), 0.0));
+    const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
+    add_values(results, left.back(), x, divided(walk, norm));
+    add_values(results, right.back().series, x, divided(weights, total));
+    const auto n = std::span(x).subspan(1), of_walk = std::span(walk).subspan(1);
     fitted.add_row({Cell(gamma), Cell::fixed(log_log_slope(n, of_walk), 2),
-                    Cell::fixed(log_log_slope(counts, q), 2), expected[k]});
+                    Cell::fixed(log_log_slope(as_doubles(by_frequency), weights), 2), expected});
   }
   auto panels = std::make_unique<Panels>("Association weights");
   panels->add(results.chart_of_points("After n samples, norm 1", {"n"}, {"weight"}, left));

@@ -290,6 +290,24 @@ std::vector<Spread> least_errors(StudyContext& context, const std::string& part,
   return measured(context, part, runs, [&](uint64_t seed) { return errors_of(best, seed); });
 }
 
+/// Weights that equation (12) and footnote 2 choose between.
+struct Candidates {
+  std::vector<std::vector<float>> first;   ///< the first P inputs, for several P
+  std::vector<std::vector<float>> capped;  ///< of each of them at most so many of an output
+};
+
+Candidates candidates_of(const AssociationTask& task, int64_t fewest_stored) {
+  Candidates all;
+  for (const int64_t stored : log_spaced(fewest_stored, task.inputs(), 12)) {
+    all.first.push_back(scheme_weights({.rho = 0, .stored = stored}, task.law));
+    for (const int64_t most : log_spaced(1, task.inputs(), 8)) {
+      auto& weights = all.capped.emplace_back(capped_weights(task, most));
+      for (size_t x = 0; x < weights.size(); ++x) weights[x] *= all.first.back()[x];
+    }
+  }
+  return all;
+}
+
 void run_general_weights(StudyContext& context) {
   const Settings settings =
       settings_of(context, {.runs = 40, .inputs = 2000, .outputs = 50, .alpha = 1.2});
@@ -300,14 +318,7 @@ void run_general_weights(StudyContext& context) {
   const AssociationTask task = drawn_outputs(settings, context.seed());
   const auto dimensions = log_spaced(settings.outputs, 20 * settings.outputs, 6);
   const auto d = as_doubles(dimensions);
-  std::vector<std::vector<float>> first, capped;
-  for (const int64_t stored : log_spaced(kFewestStored, settings.inputs, 12)) {
-    first.push_back(scheme_weights({.rho = 0, .stored = stored}, task.law));
-    for (const int64_t most : log_spaced(1, settings.inputs, 8)) {
-      auto& weights = capped.emplace_back(capped_weights(task, most));
-      for (size_t x = 0; x < weights.size(); ++x) weights[x] *= first.back()[x];
-    }
-  }
+  const Candidates candidates = candidates_of(task, kFewestStored);
   Progress progress(context.progress(), "Equation (3)", 5);
   Table table("Error where few outputs have most of the inputs",
               {"stored", "d", "error", "standard error"});
@@ -325,13 +336,12 @@ void run_general_weights(StudyContext& context) {
                               return general_weights_error(task, weights, dimension, seed);
                             }));
   };
-  const auto add_best = [&](const std::string& name,
-                            const std::vector<std::vector<float>>& candidates) {
-    add(name, least_errors(context, name, settings.runs, task, candidates, dimensions));
+  const auto add_best = [&](const std::string& name, const std::vector<std::vector<float>>& of) {
+    add(name, least_errors(context, name, settings.runs, task, of, dimensions));
   };
   add_weights("all stored (4)", OutputWeights::kPlain);
-  add_best("the best P of all (12)", first);
-  add_best("best P, capped per output", capped);
+  add_best("the best P of all (12)", candidates.first);
+  add_best("best P, capped per output", candidates.capped);
   add_weights("all, less the mean output (3)", OutputWeights::kCentred);
   add_weights("all, dual outputs (3)", OutputWeights::kDual);
   context.results().add_table("numbers", std::move(table));

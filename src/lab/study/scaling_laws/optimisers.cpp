@@ -8,6 +8,7 @@
 
 #include "lab/study/scaling_laws/studies.h"
 #include "lab/theory/descent.h"
+#include "tessera/base/consecutive.h"
 #include "tessera/base/progress.h"
 #include "tessera/plan/parallel.h"
 #include "tessera/plan/population_error.h"
@@ -289,36 +290,46 @@ const std::vector<PopulationRule>& population_rules() {
 
 constexpr int64_t kPopulationDimension = 10;
 
-void run_rescaled_gradients(StudyContext& context) {
-  const Settings settings = settings_of(context, {.runs = 100, .inputs = 10});
+constexpr int64_t kEpochs = 100;
+
+/// Epoch by epoch: the errors, and the deviations of the gradient before them.
+struct PopulationDescent {
+  std::vector<Spread> errors, deviations;
+};
+
+PopulationDescent descend_on_population(StudyContext& context, const Settings& settings,
+                                        const PopulationRule& how) {
   const AssociationTask task = task_of(settings);
   const WeightedBatch population = population_batch(task);
-  constexpr int64_t kEpochs = 100;
+  const auto curves = measured(context, how.name, settings.runs, [&](uint64_t seed) {
+    auto model = random_model(task, kPopulationDimension, OutputScale::kUnit, seed);
+    std::vector<double> errors, deviations;
+    for (int64_t t = 0; t < kEpochs; ++t) {
+      deviations.push_back(entry_deviation(model_gradient(task, model, population, {}).memory));
+      descend(task, population, {.rule = how.rule, .memory = how.step_size}, model);
+      errors.push_back(population_error_of_scores(task, model_scores(task, model)));
+    }
+    errors.insert(errors.end(), deviations.begin(), deviations.end());
+    return errors;
+  });
+  const auto middle = curves.begin() + kEpochs;
+  return {{curves.begin(), middle}, {middle, curves.end()}};
+}
+
+void run_rescaled_gradients(StudyContext& context) {
+  const Settings settings = settings_of(context, {.runs = 100, .inputs = 10});
   const double expected[4][4] = {
       {.183, .150, .120, .042},
       {.155, .041, .0075, .0006},
       {.183, .036, .0047, 0},
       {ResultPoint::kNone, ResultPoint::kNone, ResultPoint::kNone, .0045}};
-  std::vector<double> epochs;
-  for (int64_t t = 1; t <= kEpochs; ++t) epochs.push_back(static_cast<double>(t));
+  const auto epochs = consecutive<double>(kEpochs, 1);
   ReferenceTable reference(context);
   std::vector<std::string> error_names;
   std::vector<ShownSeries> deviation_names;
   for (size_t k = 0; k < population_rules().size(); ++k) {
     const PopulationRule& how = population_rules()[k];
-    const auto curves = measured(context, how.name, settings.runs, [&](uint64_t seed) {
-      auto model = random_model(task, kPopulationDimension, OutputScale::kUnit, seed);
-      std::vector<double> errors, deviations;
-      for (int64_t t = 0; t < kEpochs; ++t) {
-        deviations.push_back(entry_deviation(model_gradient(task, model, population, {}).memory));
-        descend(task, population, {.rule = how.rule, .memory = how.step_size}, model);
-        errors.push_back(population_error_of_scores(task, model_scores(task, model)));
-      }
-      errors.insert(errors.end(), deviations.begin(), deviations.end());
-      return errors;
-    });
-    const auto errors = std::span(curves).first(kEpochs),
-               deviations = std::span(curves).subspan(kEpochs);
+    const auto [errors, deviations] = descend_on_population(context, settings, how);
     error_names.push_back(how.name);
     deviation_names.push_back({how.name + ", gradient deviation", how.name});
     add_curve(context.results(), error_names.back(), epochs, errors);
@@ -358,7 +369,7 @@ void run_rescaled_gradient_snapshots(StudyContext& context) {
     const PopulationRule& how = population_rules()[k];
     auto panels = std::make_unique<Panels>("Answers while learning: " + how.name);
     auto model = random_model(task, kPopulationDimension, OutputScale::kUnit, context.seed());
-    for (int64_t t = 0; t < 100; ++t) {
+    for (int64_t t = 0; t < kEpochs; ++t) {
       descend(task, population, {.rule = how.rule, .memory = how.step_size}, model);
       const auto scores = model_scores(task, model);
       context.results().add_point(

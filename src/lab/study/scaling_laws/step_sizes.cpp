@@ -89,48 +89,62 @@ std::vector<double> errors_on_schedule(const AssociationTask& task, int64_t dime
   return errors;
 }
 
+struct ScheduledCurve {
+  std::string name;
+  StepSchedule schedule;
+};
+
+struct SchedulePanel {
+  int64_t inputs, runs;
+  std::vector<double> expected;  // of another implementation, at the last step; none for one run
+
+  std::string title() const {
+    return expected.empty() ? fmt::format("One run, N = {}", inputs)
+                            : fmt::format("Mean of {} runs, N = {}", runs, inputs);
+  }
+};
+
+constexpr int64_t kScheduledDimension = 5, kScheduledSteps = 1000;
+
+/// Measures the curves with so many inputs, and draws them.
+std::unique_ptr<LineChart> schedule_chart(StudyContext& context, const Settings& settings,
+                                          const SchedulePanel& panel,
+                                          const std::vector<ScheduledCurve>& curves,
+                                          ReferenceTable& reference) {
+  const AssociationTask task =
+      zipf_task(panel.inputs, static_cast<int32_t>(settings.outputs), settings.alpha);
+  const auto times = log_spaced(1, kScheduledSteps, 25);
+  std::vector<ShownSeries> series;
+  for (size_t k = 0; k < curves.size(); ++k) {
+    const std::string name = fmt::format("{}N = {}, {}", panel.expected.empty() ? "one run, " : "",
+                                         panel.inputs, curves[k].name);
+    const auto errors = measured(context, name, panel.runs, [&](uint64_t seed) {
+      return errors_on_schedule(task, kScheduledDimension, curves[k].schedule, times, seed);
+    });
+    add_curve(context.results(), name, as_doubles(times), errors);
+    series.push_back({name, curves[k].name});
+    if (k < panel.expected.size())
+      reference.add(name + ", T = 1000", panel.expected[k], errors.back());
+  }
+  return context.results().panel_of_points(panel.title(), {"t", Scale::kLog}, kLogError, series);
+}
+
 void run_schedules(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 100, .inputs = 10, .alpha = 1.5});
-  constexpr int64_t kDimension = 5, kSteps = 1000, kOfTheCaption = 30;  // inputs
-  const auto times = log_spaced(1, kSteps, 25);
-  struct Curve {
-    std::string name;
-    StepSchedule schedule;
-  };
-  const Curve curves[] = {{"γ = 10", constant_step(10)},
-                          {"γ = 0.1", constant_step(0.1)},
-                          {"decayed", single_drop(10, 0.03, 100)},
-                          {"stairs", stepwise_decay(10, 0.1, kSteps / 10)}};
-  struct Panel {
-    int64_t inputs, runs;
-    std::vector<double> expected;  // of another implementation, at the last step; none for one run
-  };
-  std::vector<Panel> shown = {{settings.inputs, 1, {}},
-                              {settings.inputs, settings.runs, {.045, .133, .052}}};
+  constexpr int64_t kOfTheCaption = 30;  // inputs
+  const std::vector<ScheduledCurve> curves = {
+      {"γ = 10", constant_step(10)},
+      {"γ = 0.1", constant_step(0.1)},
+      {"decayed", single_drop(10, 0.03, 100)},
+      {"stairs", stepwise_decay(10, 0.1, kScheduledSteps / 10)}};
+  std::vector<SchedulePanel> shown = {{settings.inputs, 1, {}},
+                                      {settings.inputs, settings.runs, {.045, .133, .052}}};
   if (settings.inputs != kOfTheCaption)
     shown.push_back({kOfTheCaption, settings.runs, {.199, .205, .146}});
   ReferenceTable reference(context);
   auto panels = std::make_unique<Panels>("Step size schedules");
-  for (const auto& [inputs, runs, expected] : shown) {
-    const AssociationTask task =
-        zipf_task(inputs, static_cast<int32_t>(settings.outputs), settings.alpha);
-    const bool is_one = expected.empty();
-    std::vector<ShownSeries> series;
-    for (size_t k = 0; k < std::size(curves); ++k) {
-      const Curve& curve = curves[k];
-      const std::string name =
-          fmt::format("{}N = {}, {}", is_one ? "one run, " : "", inputs, curve.name);
-      const auto errors = measured(context, name, runs, [&](uint64_t seed) {
-        return errors_on_schedule(task, kDimension, curve.schedule, times, seed);
-      });
-      add_curve(context.results(), name, as_doubles(times), errors);
-      series.push_back({name, curve.name});
-      if (k < expected.size()) reference.add(name + ", T = 1000", expected[k], errors.back());
-    }
-    const std::string title = is_one ? fmt::format("One run, N = {}", inputs)
-                                     : fmt::format("Mean of {} runs, N = {}", runs, inputs);
-    panels->add(context.results().panel_of_points(title, {"t", Scale::kLog}, kLogError, series));
-  }
+  for (const SchedulePanel& panel : shown)
+    panels->add(schedule_chart(context, settings, panel, curves, reference));
   context.results().add_chart(
       "errors", std::move(panels),
       fmt::format(
@@ -138,7 +152,7 @@ void run_schedules(StudyContext& context) {
           "room, and overwrite others when there is none; steps that fall later keep what is "
           "stored unless an association is frequent. It pays where inputs are many more than "
           "dimensions. Bands: half a standard deviation.",
-          kDimension));
+          kScheduledDimension));
   reference.finish(context.results());
   context.results().add_difference(
       "The caption says N = 30 and the published code N = 10: both are run. The averages use γ = "
