@@ -91,31 +91,34 @@ std::vector<Try> tries_of(const Contestant& contestant, const RecipeSettings& se
   return tries;
 }
 
-void run_recipes(StudyContext& context) {
-  const RecipeSettings settings = context.settings(quick_recipes(), default_recipes(), kNoSetting);
+task::TaskTrainingConfig training_of(const StudyContext& context, const RecipeSettings& settings,
+                                     const Try& one) {
+  task::TaskTrainingConfig config;
+  config.task = {{"name", settings.task}};
+  for (const auto& size : settings.sizes) config::set_from_text(config.task, size);
+  config.model = one.table;
+  config.train = settings.train;
+  config.train.seed = context.training_seed(0);
+  config.train.learning_rate = one.rate;
+  config.train.min_learning_rate = one.rate / 100;
+  return config;
+}
+
+void check_recipes(const RecipeSettings& settings) {
   check_rates(settings.learning_rates);
   check_list("alphas", settings.alphas);
   check_list("slots", settings.slots);
   check_list("widths", settings.widths);
-  task::TaskTrainingConfig common;
-  common.task = {{"name", settings.task}};
-  for (const auto& size : settings.sizes) config::set_from_text(common.task, size);
-  common.train = settings.train;
-  common.train.seed = context.training_seed(0);
+}
 
-  const auto config_of = [&](const Try& one) {
-    task::TaskTrainingConfig config = common;
-    config.model = one.table;
-    config.train.learning_rate = one.rate;
-    config.train.min_learning_rate = one.rate / 100;
-    return config;
-  };
-
+void run_recipes(StudyContext& context) {
+  const RecipeSettings settings = context.settings(quick_recipes(), default_recipes(), kNoSetting);
+  check_recipes(settings);
   std::vector<Contestant> models = baseline_contestants(settings.baselines);
   models.push_back({.name = "STM"});
   models = chosen_by_name(models, settings.models);
   for (const Contestant& model : models)
-    for (const Try& one : tries_of(model, settings)) config_of(one).check();
+    for (const Try& one : tries_of(model, settings)) training_of(context, settings, one).check();
   Table table("What was tried", {"model", "rate", "how", "parameters", "validation loss", "test"});
   StudyResults& results = context.results();
   std::string best_of_all;
@@ -123,7 +126,7 @@ void run_recipes(StudyContext& context) {
     double best = std::numeric_limits<double>::infinity();
     std::string recipe;
     for (const Try& one : tries_of(model, settings)) {
-      task::TaskLearner learner(config_of(one));
+      task::TaskLearner learner(training_of(context, settings, one));
       const Trained trained =
           train_contestant(context, learner, {.name = one.name(), .folder = one.folder}, 0, 1);
       const ShownMetric metric = learner.shown().front();
