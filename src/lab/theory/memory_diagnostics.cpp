@@ -10,26 +10,22 @@
 
 namespace tessera::theory {
 
-MemoryDiagnostics diagnose_memory(std::span<const float> memory,
-                                  std::span<const float> output_embeddings, int64_t dimension) {
+std::vector<double> class_noise(std::span<const float> memory,
+                                std::span<const float> output_embeddings, int64_t dimension) {
   check_argument(dimension >= 1 && memory.size() == static_cast<size_t>(dimension * dimension) &&
                      output_embeddings.size() % static_cast<size_t>(dimension) == 0 &&
                      !output_embeddings.empty(),
-                 "diagnose_memory: {} entries of W and {} of U do not fit d = {}", memory.size(),
+                 "class_noise: {} entries of W and {} of U do not fit d = {}", memory.size(),
                  output_embeddings.size(), dimension);
   const int64_t outputs = static_cast<int64_t>(output_embeddings.size()) / dimension;
-  MemoryDiagnostics diagnostics;
-  diagnostics.stored_energy = std::inner_product(memory.begin(), memory.end(), memory.begin(), 0.0);
   std::vector<float> read(output_embeddings.size());  // U W, row y is W^T u_y
   multiply(outputs, dimension, dimension, output_embeddings.data(), dimension, memory.data(),
            dimension, 0.0f, read.data(), dimension);
-  for (int64_t y = 0; y < outputs; ++y) {
-    const float* line = read.data() + y * dimension;
-    diagnostics.class_noise.push_back(std::inner_product(line, line + dimension, line, 0.0) /
-                                      static_cast<double>(dimension));
-    diagnostics.mean_noise += diagnostics.class_noise.back() / static_cast<double>(outputs);
-  }
-  return diagnostics;
+  std::vector<double> noise;
+  for (auto line = read.begin(); line != read.end(); line += dimension)
+    noise.push_back(std::inner_product(line, line + dimension, line, 0.0) /
+                    static_cast<double>(dimension));
+  return noise;
 }
 
 double memory_load(double mean_noise, double margin, double kappa) {

@@ -7,16 +7,11 @@
 namespace tessera::theory {
 
 /// What a memory W [d, d] and its output embeddings U [M, d] tell of their own load, without any
-/// data: W = sum over x of q(x) u_f(x) e_x^T with |e_x| near 1.
-struct MemoryDiagnostics {
-  double stored_energy = 0;         // |W|_F^2, close to the sum of q^2 for independent keys
-  std::vector<double> class_noise;  // [M] n_y = |W^T u_y|^2 / d, variance of a random probe's score
-  double mean_noise = 0;
-};
-
-/// Throws UsageError where the sizes do not fit.
-MemoryDiagnostics diagnose_memory(std::span<const float> memory,
-                                  std::span<const float> output_embeddings, int64_t dimension);
+/// data: n_y = |W^T u_y|^2 / d, the variance of a random probe's score of each output, where W =
+/// sum over x of q(x) u_f(x) e_x^T with |e_x| near 1. [M]. Throws UsageError where the sizes do not
+/// fit.
+std::vector<double> class_noise(std::span<const float> memory,
+                                std::span<const float> output_embeddings, int64_t dimension);
 
 /// 2 kappa n / margin^2: above 1 the noise on the scores swamps the typical margin of a right
 /// answer. Infinite where the margin is 0 or less.

@@ -309,7 +309,7 @@ DecoderErrors decode_all(int64_t outputs, int64_t pairs, int64_t d, double alpha
   multiply_transposed(pairs, d, d, keys.data(), d, w.data(), d, 0, read.data(), d);
   multiply_transposed(pairs, outputs, d, read.data(), d, u.data(), d, 0, scores.data(), outputs);
 
-  const auto noise = diagnose_memory(w, u, d).class_noise;
+  const auto noise = class_noise(w, u, d);
   DecoderErrors errors;
   for (int64_t x = 0; x < pairs; ++x) {
     const std::span<const float> line(scores.data() + x * outputs, static_cast<size_t>(outputs));
