@@ -10,6 +10,7 @@
 #include "lab/task/sequence/task_kinds.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
+#include "tessera/train/metrics_log.h"
 #include "tests/lab/study/quick_study.h"
 #include "tests/support/temporary_folder.h"
 
@@ -155,6 +156,29 @@ TEST_F(StmStudies, AssociativeRetrievalHasPublishedNumbersOfTwoLengths) {
   EXPECT_THAT(epochs({{"pairs", 24}}, 1), HasSubstr("STM,not reached,,80\n"));
   EXPECT_THAT(epochs({{"pairs", 8}}, 0), HasSubstr("STM,not reached,,\n"));
   EXPECT_THAT(epochs({{"pairs", 14}, {"keys", 20}}, 0), HasSubstr("STM,not reached,,\n"));
+}
+
+// Of a task that is soon solved: the digit that came.
+TEST_F(StmStudies, AssociativeRetrievalCountsUpdatesOverAllRuns) {
+  Json settings = tiny();
+  settings["models"] = {"LSTM"};
+  settings["runs"] = 3;
+  settings["task"] = {{"pairs", 1}, {"keys", 1}};
+  settings["baselines"]["lstm"]["hidden"] = 32;
+  settings["train"] = {{"steps", 1500},         {"batch", 32},
+                       {"learning_rate", 0.01}, {"min_learning_rate", 0.01},
+                       {"evaluate_every", 20},  {"evaluate_batches", 4}};
+  run("associative-retrieval", settings);
+  double sum = 0;
+  for (const char* name : {"lstm-run1", "lstm-run2", "lstm-run3"}) {
+    int64_t solved = 0;
+    for (const auto& [step, metrics] : logged_evaluations(folder_ / "associative-retrieval" / name))
+      if (solved == 0 && metrics.at("accuracy") >= 0.99) solved = step;
+    ASSERT_GT(solved, 0) << name;
+    sum += static_cast<double>(solved);
+  }
+  EXPECT_THAT(read_file(folder_ / "associative-retrieval" / "epochs.csv"),
+              HasSubstr(fmt::format("LSTM,{},", sum / 3)));
 }
 
 TEST_F(StmStudies, NthFarthestVariesTheQueries) {

@@ -1,6 +1,9 @@
 // Table 1 and figure 4: which digit came with a letter, with parts of the model left out.
 
 #include "lab/task/associative_retrieval/associative_retrieval.h"
+
+#include <optional>
+
 #include "lab/study/stm/sequence_comparison.h"
 #include "lab/study/stm/studies.h"
 
@@ -94,8 +97,20 @@ std::vector<Contestant> retrieval_contestants(const RetrievalSettings& settings)
   return with_published(std::move(all), accuracies);
 }
 
-/// Epochs of the paper's 100,000 samples until the validation accuracy was kSolved percent.
-/// published: null where there is nothing for these settings.
+/// Mean number of updates until the validation accuracy was kSolved percent; none unless it was in
+/// every run.
+std::optional<double> updates_until_solved(const TrainedContestant<task::TaskLearner>& model) {
+  double sum = 0;
+  for (const auto& [learner, trained] : model.trainings) {
+    const auto step = updates_until(trained, learner->shown().front(), kSolved);
+    if (!step) return {};
+    sum += static_cast<double>(*step);
+  }
+  return sum / static_cast<double>(model.trainings.size());
+}
+
+/// Epochs of the paper's 100,000 samples that these are. published: null where there is nothing for
+/// these settings.
 Table epochs_table(const std::vector<TrainedContestant<task::TaskLearner>>& models,
                    const RetrievalSettings& settings, const PublishedColumn* published) {
   Table table(fmt::format("Until {} % of the validation answers are right", kSolved),
@@ -103,11 +118,10 @@ Table epochs_table(const std::vector<TrainedContestant<task::TaskLearner>>& mode
   for (const auto& model : models) {
     const auto found = published ? published->find(model.name) : PublishedColumn::const_iterator();
     const bool known = published && found != published->end();
-    const auto& [learner, trained] = model.first();
-    const auto step = updates_until(trained, learner->shown().front(), kSolved);
-    const double samples = step ? static_cast<double>(*step * settings.train.batch) : 0;
-    table.add_row({model.name, step ? Cell(*step) : Cell("not reached"),
-                   step ? Cell::fixed(samples / 100'000, 2) : Cell(""),
+    const auto updates = updates_until_solved(model);
+    const double samples = updates.value_or(0) * static_cast<double>(settings.train.batch);
+    table.add_row({model.name, updates ? Cell::fixed(*updates, 0) : Cell("not reached"),
+                   updates ? Cell::fixed(samples / 100'000, 2) : Cell(""),
                    known ? Cell::fixed(found->second.epochs, 0) : Cell("")});
   }
   return table;
