@@ -173,18 +173,30 @@ void compare_on_graphs(StudyContext& context, const std::string& task_name,
 
 constexpr auto kStandard = task::PointCoordinates::kStandard;
 
-/// Models of some 390,000 parameters, a rate that falls, and five points at first. Three points at
-/// first, factors alpha of 0 and batches of 32 lead to the same. On three points alone, and with
-/// batches of 64, which way round they go is learned in 2,000 updates, by an LSTM in 8,000.
-ComparisonSettings<task::PointTaskConfig> wider_hulls() {
-  auto settings = shortened(paper_combinatorial<task::PointTaskConfig>(),
-                            {.max_points = 10, .most_points = 10, .coordinates = kStandard}, 8'000);
-  settings.first_task = {.min_points = 5, .max_points = 5, .most_points = 10};
-  settings.data.growing_steps = 3'000;
-  settings.stm = short_training_stm(4, 64, {0, 0.5, 0.5});
+/// A training of a wider STM that begins with `first` and within so many updates comes to `task`,
+/// at a rate that falls.
+template <typename Task>
+ComparisonSettings<Task> growing(const Task& first, const Task& task, int64_t growing_steps,
+                                 const TrainConfig& train,
+                                 const std::array<double, 3>& alpha = {0, 0, 0}) {
+  auto settings = shortened(paper_combinatorial<Task>(), task, train.steps);
+  settings.first_task = first;
+  settings.data.growing_steps = growing_steps;
+  settings.stm = short_training_stm(4, 64, alpha);
   settings.stm.readout = 128;
+  settings.train = train;
+  return settings;
+}
+
+/// Models of some 390,000 parameters, and five points at first. Three points at first, factors
+/// alpha of 0 and batches of 32 lead to the same. On three points alone, and with batches of 64,
+/// which way round they go is learned in 2,000 updates, by an LSTM in 8,000.
+ComparisonSettings<task::PointTaskConfig> wider_hulls() {
+  auto settings = growing<task::PointTaskConfig>(
+      {.min_points = 5, .max_points = 5, .most_points = 10},
+      {.max_points = 10, .most_points = 10, .coordinates = kStandard}, 3'000,
+      falling_training(8'000, 2e-3, 500), {0, 0.5, 0.5});
   settings.baselines = wider_baselines();
-  settings.train = falling_training(8'000, 2e-3, 500);
   return settings;
 }
 
@@ -197,18 +209,14 @@ void run_convex_hull(StudyContext& context) {
        {10, {{"LSTM", 82.24}, {"ALSTM", 85.22}, {"DNC", 79.47}, {"RMC", 81.23}, {"STM", 91.88}}}});
 }
 
-/// A higher rate that falls, and tours of three and four points at first. A two-memory model of
-/// width 32 in place of 64 names 75 % of the points, not 92 %; an LSTM of as many parameters as it
-/// has diverges at this rate, so baselines stay smaller.
+/// A higher rate, and tours of three and four points at first. A two-memory model of width 32 in
+/// place of 64 names 75 % of the points, not 92 %; an LSTM of as many parameters as it has diverges
+/// at this rate, so baselines stay smaller.
 ComparisonSettings<task::TravellingSalesmanConfig> growing_tours(
     const task::TravellingSalesmanConfig& task) {
-  auto settings = shortened(paper_combinatorial<task::TravellingSalesmanConfig>(), task, 8'000);
-  settings.stm = short_training_stm(4, 64, {0, 0, 0});
-  settings.stm.readout = 128;
-  settings.train = falling_training(8'000, 3e-3, 200);
-  settings.first_task = {{.min_points = 3, .max_points = 3, .most_points = task.most_points}};
-  settings.data.growing_steps = 2'000;
-  return settings;
+  return growing<task::TravellingSalesmanConfig>(
+      {{.min_points = 3, .max_points = 3, .most_points = task.most_points}}, task, 2'000,
+      falling_training(8'000, 3e-3, 200));
 }
 
 void run_travelling_salesman(StudyContext& context) {
@@ -222,19 +230,13 @@ void run_travelling_salesman(StudyContext& context) {
       "A tour has one direction here; the published tours go in either, which no model can know.");
 }
 
-/// Graphs of three nodes at first, models of some 390,000 parameters, and a rate that falls. Where
-/// the factors alpha begin at 0, 0.5 and 0.5, shortest paths are learned more slowly; at a constant
-/// rate of 1e-3, with all sizes from the start and 83,000 parameters, 67 % of their nodes are the
-/// end.
+/// Graphs of three nodes at first, and models of some 390,000 parameters. Where the factors alpha
+/// begin at 0, 0.5 and 0.5, shortest paths are learned more slowly; at a constant rate of 1e-3,
+/// with all sizes from the start and 83,000 parameters, 67 % of their nodes are the end.
 ComparisonSettings<task::GraphConfig> growing_graphs(double learning_rate) {
-  auto settings = shortened(paper_combinatorial<task::GraphConfig>(), small_graphs(), 8'000);
-  settings.stm = short_training_stm(4, 64, {0, 0, 0});
-  settings.stm.readout = 128;
-  settings.train = falling_training(8'000, learning_rate, 500);
-  settings.first_task = {
-      .min_nodes = 3, .max_nodes = 3, .min_edges = 2, .max_edges = 3, .features = 16};
-  settings.data.growing_steps = 2'000;
-  return settings;
+  return growing<task::GraphConfig>(
+      {.min_nodes = 3, .max_nodes = 3, .min_edges = 2, .max_edges = 3, .features = 16},
+      small_graphs(), 2'000, falling_training(8'000, learning_rate, 500));
 }
 
 ComparisonSettings<task::GraphConfig> growing_paths() {
