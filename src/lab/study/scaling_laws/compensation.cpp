@@ -19,8 +19,8 @@ using namespace theory;
 
 constexpr int64_t kSteps = 400;
 
-double error_of(const AssociationTask& task, std::span<const double> found,
-                std::span<const double> outputs, int64_t d) {
+double error_with(const AssociationTask& task, std::span<const double> found,
+                  std::span<const double> outputs, int64_t d) {
   const auto scores = compensated_scores(found, outputs, d);
   return population_error_of_scores(task, std::vector<float>(scores.begin(), scores.end()));
 }
@@ -33,8 +33,8 @@ std::vector<double> errors_of_run(const AssociationTask& task, int64_t d, uint64
   const std::vector<double> random(drawn.begin(), drawn.end());
   const auto simplex = simplex_outputs(task.outputs, d);
   const auto fitting = compensating_outputs(task, found, simplex, d, kSteps);
-  return {error_of(task, found, random, d), error_of(task, found, simplex, d),
-          error_of(task, found, fitting, d)};
+  return {error_with(task, found, random, d), error_with(task, found, simplex, d),
+          error_with(task, found, fitting, d)};
 }
 
 /// The outputs' products, before and after they were fitted to one memory.
