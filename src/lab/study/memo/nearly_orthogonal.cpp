@@ -89,6 +89,34 @@ double median_drawn(const NearlyOrthogonalSettings& settings, double epsilon, in
                                 : static_cast<double>(counts[middle - 1] + counts[middle]) / 2;
 }
 
+/// At one epsilon: rows of the table, and in the chart how many are drawn and the law of it.
+void count_vectors(StudyContext& context, const NearlyOrthogonalSettings& settings, double epsilon,
+                   Table& table, LineChart& chart, Progress& progress) {
+  const auto most = static_cast<double>(settings.most);
+  Series drawn{fmt::format("ε = {:g}", epsilon), {}};
+  Series law{"law, " + drawn.name, {}, SeriesStyle::kReference, drawn.name};
+  for (const int64_t dimension : settings.dimensions) {
+    const auto d = static_cast<double>(dimension);
+    const double count = context.number(fmt::format("ε = {:g}, d = {}", epsilon, dimension), [&] {
+      return median_drawn(settings, epsilon, dimension, context.seed());
+    });
+    // theta = 2 / m^2: of the m^2 / 2 pairs one is expected to come too close.
+    const double expected = std::sqrt(2 / chance_of_closeness(epsilon, dimension));
+    table.add_row(
+        {epsilon, dimension, Cell::fixed(printed_bound(epsilon, d) / std::numbers::ln10, 1),
+         Cell::significant(std::exp(proved_bound(epsilon, d)), 3), Cell::significant(expected, 3),
+         count < most ? Cell(count) : Cell(fmt::format("{} or more", settings.most))});
+    if (expected < 10 * most) law.points.push_back({d, expected});
+    if (count < most) {
+      drawn.points.push_back({d, count});
+      context.results().add_point({.series = drawn.name, .x = d, .y = count});
+    }
+    progress.advance();
+  }
+  chart.add(std::move(drawn));
+  chart.add(std::move(law));
+}
+
 void run_nearly_orthogonal(StudyContext& context) {
   const NearlyOrthogonalSettings quick{.dimensions = {64, 256}, .most = 1024};
   const NearlyOrthogonalSettings settings =
@@ -105,29 +133,8 @@ void run_nearly_orthogonal(StudyContext& context) {
                                            Axis{"vectors", Scale::kLog});
   const size_t sets = settings.closeness.size() * settings.dimensions.size();
   Progress progress(context.progress(), "Nearly orthogonal", static_cast<int64_t>(sets));
-  for (const double epsilon : settings.closeness) {
-    Series drawn{fmt::format("ε = {:g}", epsilon), {}};
-    Series law{"law, " + drawn.name, {}, SeriesStyle::kReference, drawn.name};
-    for (const int64_t dimension : settings.dimensions) {
-      const auto d = static_cast<double>(dimension), most = static_cast<double>(settings.most);
-      const double count = context.number(fmt::format("ε = {:g}, d = {}", epsilon, dimension), [&] {
-        return median_drawn(settings, epsilon, dimension, context.seed());
-      });
-      // theta = 2 / m^2: of the m^2 / 2 pairs one is expected to come too close.
-      const double expected = std::sqrt(2 / chance_of_closeness(epsilon, dimension));
-      table.add_row(
-          {epsilon, dimension, Cell::fixed(printed_bound(epsilon, d) / std::numbers::ln10, 1),
-           Cell::significant(std::exp(proved_bound(epsilon, d)), 3), Cell::significant(expected, 3),
-           count < most ? Cell(count) : Cell(fmt::format("{} or more", settings.most))});
-      if (expected < 10 * most) law.points.push_back({d, expected});
-      if (count < most) drawn.points.push_back({d, count});
-      progress.advance();
-    }
-    for (const ChartPoint& point : drawn.points)
-      context.results().add_point({.series = drawn.name, .x = point.x, .y = point.y});
-    chart->add(std::move(drawn));
-    chart->add(std::move(law));
-  }
+  for (const double epsilon : settings.closeness)
+    count_vectors(context, settings, epsilon, table, *chart, progress);
   context.results().add_table("bounds", std::move(table));
   context.results().add_chart(
       "vectors", std::move(chart),

@@ -138,27 +138,31 @@ std::unique_ptr<LineChart> plan_chart(const std::vector<ChartPoint>& predicted,
   return chart;
 }
 
+/// What memories are planned for.
+struct PlanCase {
+  double alpha;
+  int64_t inputs;
+  int32_t outputs;
+  double error;  ///< allowed
+};
+
+std::vector<PlanCase> plan_cases(int64_t N) {
+  return {{2, N, 5, .05},    {2, N, 5, .02},        {2, 10 * N, 5, .01}, {2, N, 50, .02},
+          {2, N, 1000, .02}, {1.5, N, 5, .1},       {1.5, N, 5, .02},    {1.5, N, 5, .005},
+          {1.2, N, 10, .1},  {1.5, 10 * N, 20, .1}, {3, N, 5, .01},      {1, N, 5, .1}};
+}
+
 void run_planner_check(StudyContext& context) {
   const Settings settings = settings_of(
       context, {.runs = 200, .inputs = 1000, .unused = {"outputs", "alpha"}});  // each case its own
-  struct Case {
-    double alpha;
-    int64_t inputs;
-    int32_t outputs;
-    double error;
-  };
-  const int64_t N = settings.inputs;
-  const std::vector<Case> cases = {{2, N, 5, .05},        {2, N, 5, .02},    {2, 10 * N, 5, .01},
-                                   {2, N, 50, .02},       {2, N, 1000, .02}, {1.5, N, 5, .1},
-                                   {1.5, N, 5, .02},      {1.5, N, 5, .005}, {1.2, N, 10, .1},
-                                   {1.5, 10 * N, 20, .1}, {3, N, 5, .01},    {1, N, 5, .1}};
+  const auto cases = plan_cases(settings.inputs);
   Table table("Planned for an allowed error, then simulated",
               {"alpha", "N", "M", "allowed", "T", "d", "P", "predicted", "simulated",
                "standard error", "predicted / simulated"});
   std::vector<ChartPoint> predicted, of_simulation;
   Progress progress(context.progress(), "Planner", static_cast<int64_t>(cases.size()));
   int64_t done = 0;
-  for (const Case& c : cases) {
+  for (const PlanCase& c : cases) {
     const MemoryPlan plan = plan_memory(RankedLaw::zipf(c.inputs, c.alpha), c.outputs, c.error);
     const Spread simulated = measured_once(context, fmt::format("plan {}", done), [&] {
       return simulate_plan(zipf_task(c.inputs, c.outputs, c.alpha), plan, settings.runs,
@@ -193,6 +197,12 @@ struct StoredItems {
   int32_t outputs;
   int64_t dimension, stored;
 };
+
+constexpr StoredItems kStoredItems[] = {
+    {2, 20, 10},    {2, 50, 40},   {3, 10, 4},    {5, 10, 3},     {5, 20, 8},
+    {5, 50, 12},    {5, 100, 300}, {5, 200, 60},  {10, 30, 15},   {10, 100, 60},
+    {10, 500, 269}, {20, 20, 6},   {20, 50, 40},  {50, 18, 5},    {50, 100, 150},
+    {100, 20, 12},  {100, 50, 44}, {100, 50, 92}, {200, 64, 150}, {300, 30, 300}};
 
 /// Runs of it until the standard error is below 0.8 % of the mean, 1000 or more.
 Spread simulated_item_error(const StoredItems& c, int64_t fewest, int64_t most, uint64_t seed) {
@@ -242,18 +252,13 @@ void run_error_per_item(StudyContext& context) {
   if (settings.most_runs < settings.runs)
     throw UsageError("most_runs is {}, expected at least runs, {}", settings.most_runs,
                      settings.runs);
-  const StoredItems cases[] = {{2, 20, 10},   {2, 50, 40},   {3, 10, 4},     {5, 10, 3},
-                               {5, 20, 8},    {5, 50, 12},   {5, 100, 300},  {5, 200, 60},
-                               {10, 30, 15},  {10, 100, 60}, {10, 500, 269}, {20, 20, 6},
-                               {20, 50, 40},  {50, 18, 5},   {50, 100, 150}, {100, 20, 12},
-                               {100, 50, 44}, {100, 50, 92}, {200, 64, 150}, {300, 30, 300}};
   Table table("Error of reading one of P equally weighted associations",
               {"M", "d", "P", "predicted", "simulated", "standard error", "runs",
                "predicted / simulated", "union of pairs, |e| = 1"});
   Series ratios{"predicted / simulated", {}, SeriesStyle::kPoints};
-  Progress progress(context.progress(), "Error per item", std::ssize(cases));
+  Progress progress(context.progress(), "Error per item", std::ssize(kStoredItems));
   int64_t done = 0;
-  for (const StoredItems& c : cases) {
+  for (const StoredItems& c : kStoredItems) {
     const std::string name =
         fmt::format("M = {}, d = {}, P = {}", c.outputs, c.dimension, c.stored);
     const Spread simulated = measured_once(context, name, [&] {
