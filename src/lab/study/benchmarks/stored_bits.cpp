@@ -118,6 +118,10 @@ std::vector<double> losses_of(LanguageModel& model, const task::People& people, 
   return sums;
 }
 
+double sum_of(const std::vector<double>& bits) {
+  return std::accumulate(bits.begin(), bits.end(), 0.0);
+}
+
 /// A network after its training.
 struct Learnt {
   std::string name;
@@ -128,8 +132,7 @@ struct Learnt {
   std::vector<double> bits;  ///< of the names together, then of each fact, per person
 
   double per_parameter(int64_t people) const {
-    return std::accumulate(bits.begin(), bits.end(), 0.0) * static_cast<double>(people) /
-           static_cast<double>(parameters);
+    return sum_of(bits) * static_cast<double>(people) / static_cast<double>(parameters);
   }
 };
 
@@ -196,31 +199,38 @@ std::vector<std::string> bit_names() {
   return names;
 }
 
-void add_bits(const std::vector<Learnt>& all, const StoredBitsSettings& settings,
-              StudyResults& results) {
-  const auto most = all_bits(settings.people);
+/// What each network has learnt, and what there is to learn.
+Table bits_table(const std::vector<Learnt>& all, int64_t people) {
   std::vector<std::string> columns = {"network", "exposures", "parameters", "state (bytes a token)",
                                       "training sequences/s"};
   for (const auto& name : bit_names()) columns.push_back(name);
   columns.insert(columns.end(), {"bits per person", "bits per parameter"});
   Table table("Bits that were learnt of a person", columns);
+  const auto add = [&](std::vector<Cell> row, const std::vector<double>& bits, Cell per_parameter) {
+    for (const double one : bits) row.push_back(Cell::fixed(one, 2));
+    row.push_back(Cell::fixed(sum_of(bits), 1));
+    row.push_back(std::move(per_parameter));
+    table.add_row(std::move(row));
+  };
+  for (const Learnt& learnt : all)
+    add({learnt.name, learnt.exposures, learnt.parameters, learnt.state_bytes,
+         Cell::fixed(learnt.sequences_per_second, 0)},
+        learnt.bits, Cell::fixed(learnt.per_parameter(people), 3));
+  add({"all there is", Cell(), Cell(), Cell(), Cell()}, all_bits(people), Cell());
+  return table;
+}
+
+void add_bits(const std::vector<Learnt>& all, int64_t people, StudyResults& results) {
+  const auto most = all_bits(people);
   auto bars =
       std::make_unique<BarChart>("Share of what there is to know", bit_names(), "", "learnt (%)");
   std::vector<std::string> shares;
   for (const Learnt& learnt : all) {
     const std::string name = fmt::format("{}, {} exposures", learnt.name, learnt.exposures);
-    std::vector<Cell> row = {learnt.name, learnt.exposures, learnt.parameters, learnt.state_bytes,
-                             Cell::fixed(learnt.sequences_per_second, 0)};
     std::vector<double> heights;
-    for (size_t i = 0; i < most.size(); ++i) {
-      row.push_back(Cell::fixed(learnt.bits[i], 2));
-      heights.push_back(100 * learnt.bits[i] / most[i]);
-    }
-    const double per_parameter = learnt.per_parameter(settings.people);
-    row.push_back(Cell::fixed(std::accumulate(learnt.bits.begin(), learnt.bits.end(), 0.0), 1));
-    row.push_back(Cell::fixed(per_parameter, 3));
-    table.add_row(std::move(row));
+    for (size_t i = 0; i < most.size(); ++i) heights.push_back(100 * learnt.bits[i] / most[i]);
     bars->add(name, std::move(heights));
+    const double per_parameter = learnt.per_parameter(people);
     results.add_point(
         {.series = learnt.name, .x = static_cast<double>(learnt.exposures), .y = per_parameter});
     if (learnt.exposures == 100 || learnt.exposures == 1000)
@@ -231,18 +241,13 @@ void add_bits(const std::vector<Learnt>& all, const StoredBitsSettings& settings
                        .unlike = "other sizes"});
     shares.push_back(fmt::format("{} {:.2f}", name, per_parameter));
   }
-  std::vector<Cell> possible = {"all there is", Cell(), Cell(), Cell(), Cell()};
-  for (const double bits : most) possible.push_back(Cell::fixed(bits, 2));
-  possible.push_back(Cell::fixed(std::accumulate(most.begin(), most.end(), 0.0), 1));
-  possible.emplace_back();
-  table.add_row(std::move(possible));
   results.conclude(fmt::format(
       "Bits per parameter: {}. A correlation memory of as many numbers as the {} has, planned for "
       "99 of 100 right, holds {:.2f} per number.",
       fmt::join(shares, "; "), all.front().name, correlation_bits(all.front().parameters)));
   results.add_chart("learnt", std::move(bars),
                     "What the loss says of each fact, in percent of the bits that it has.");
-  results.add_table("bits", std::move(table));
+  results.add_table("bits", bits_table(all, people));
 }
 
 void run_stored_bits(StudyContext& context) {
@@ -255,7 +260,7 @@ void run_stored_bits(StudyContext& context) {
     for (const int64_t exposures : settings.exposures)
       all.push_back(learn(context, settings, network, exposures));
   StudyResults& results = context.results();
-  add_bits(all, settings, results);
+  add_bits(all, settings.people, results);
   results.add_difference(fmt::format(
       "{} people and {} blocks of {} channels, a token for each name and value; the paper has "
       "10,000 to 10 million people, GPT-2's tokens, and networks of 1 to 500 million parameters. "
