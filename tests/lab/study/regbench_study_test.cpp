@@ -4,9 +4,11 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
+#include "tessera/train/metrics_log.h"
 #include "tests/lab/study/quick_study.h"
 #include "tests/support/temporary_folder.h"
 
@@ -53,6 +55,21 @@ TEST_F(RegBenchStudy, TrainsEveryModelWithEverySizeAndShowsBothScores) {
   EXPECT_TRUE(run_of("100-new-languages/lstm/1-layers-16-wide-decay-0.1"));  // it has no heads
   EXPECT_THAT(read_file(folder_ / "levels.csv"), HasSubstr("counts after two symbols"));
   EXPECT_THAT(read_file(folder_ / "accuracy.svg"), Not(HasSubstr("Memory Mosaic (published)")));
+}
+
+// The validation loss is what chose the network.
+TEST_F(RegBenchStudy, EveryScoreIsThatOfTheTest) {
+  Json settings = tiny();
+  settings.update({{"models", {"LSTM"}}, {"languages", {100}}, {"trained_languages", 0}});
+  run(settings);
+  std::istringstream lines(read_file(folder_ / "new_languages.csv"));
+  std::string cell;
+  std::getline(lines, cell);  // model, languages, accuracy, TVD, loss, …
+  for (int column = 0; column < 5; ++column) std::getline(lines, cell, ',');
+  const auto log =
+      logged_evaluations(folder_ / "100-new-languages/lstm/1-layers-16-wide-decay-0.1");
+  EXPECT_FALSE(log.empty());
+  for (const auto& [step, metrics] : log) EXPECT_NE(std::stod(cell), metrics.at("loss"));
 }
 
 TEST_F(RegBenchStudy, CalledAgainItTrainsNothingAgain) {

@@ -263,7 +263,7 @@ Table score_table(const std::vector<RegBenchOutcome>& outcomes, bool on_new_lang
     const Trained& trained = outcome.training.trained;
     table.add_row(
         {outcome.name, outcome.config.data.languages, Cell::fixed(trained.test.at("accuracy"), 3),
-         Cell::fixed(trained.test.at("distance"), 3), Cell::fixed(trained.validation_loss(), 3),
+         Cell::fixed(trained.test.at("distance"), 3), Cell::fixed(trained.test.at("loss"), 3),
          trained.steps, Cell::fixed(trained.seconds / 60, 1)});
   }
   return table;
