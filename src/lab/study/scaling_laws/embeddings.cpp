@@ -1,7 +1,6 @@
 // Beyond random embeddings and equal outputs: Lemma 1, model (23), Proposition 5, equation (3) and
 // footnote 2.
 
-#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <numeric>
