@@ -162,6 +162,7 @@ TEST_F(Training, AReportShowsTheCurveTheScoresAndWhatIsTrivial) {
   ASSERT_EQ(results.points().size(), 3u);
   EXPECT_EQ(results.points()[1].x, 8);
   EXPECT_EQ(results.points()[1].y, 1);
+  EXPECT_TRUE(std::isnan(results.points()[1].spread));
   EXPECT_THAT(results.summary(), testing::AllOf(HasSubstr("1.500"), HasSubstr("guess"),
                                                 HasSubstr("48")));  // 24 + 18 + 6 parameters
   EXPECT_THAT(results.summary(), testing::Not(HasSubstr("0.000"))) << "a deviation of one run";
@@ -169,6 +170,7 @@ TEST_F(Training, AReportShowsTheCurveTheScoresAndWhatIsTrivial) {
   add_training_results({{"tiny", learner.parameter_count(), {trained, trained}}}, learner.shown(),
                        {}, twice);
   EXPECT_THAT(twice.summary(), HasSubstr("0.000"));
+  EXPECT_EQ(twice.points()[1].spread, 0);
   EXPECT_EQ(updates_until(trained, {"loss", "loss", 2, 0}, 5), 4);
   EXPECT_EQ(updates_until(trained, {"loss", "loss", 2, 0}, 7), std::nullopt);
 }

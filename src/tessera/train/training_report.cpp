@@ -22,7 +22,8 @@ std::map<int64_t, double> evaluations(const Trained& run, const ShownMetric& met
   return values;
 }
 
-/// Mean and deviation over the runs at every step at which one of them was evaluated.
+/// Mean and deviation over the runs, which one run does not have, at every step at which one of
+/// them was evaluated.
 Series learning_curve(const TrainedRuns& learner, const ShownMetric& metric) {
   std::vector<std::map<int64_t, double>> curves;
   std::set<int64_t> steps;
@@ -37,7 +38,8 @@ Series learning_curve(const TrainedRuns& learner, const ShownMetric& metric) {
       if (const auto after = curve.upper_bound(step); after != curve.begin())
         values.push_back(std::prev(after)->second);
     const Spread spread = spread_of(values);
-    series.points.push_back({static_cast<double>(step), spread.mean, spread.deviation});
+    series.points.push_back({static_cast<double>(step), spread.mean,
+                             spread.runs > 1 ? spread.deviation : ResultPoint::kNone});
   }
   return series;
 }
