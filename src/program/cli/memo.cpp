@@ -99,9 +99,8 @@ void print_places(const Command<jobs::Find>& command, const jobs::Find::Answer& 
   for (const auto& match : found.shown)
     fmt::print("{}:{}: {}{}{}\n", match.document, match.line, match.before, match.text,
                match.after);
-  fmt::print(stderr, "{} in {}{}\n", counted(found.places, "place"),
-             counted(found.documents, "document"),
-             found.places > std::ssize(found.shown) ? "; --limit 0 prints all" : "");
+  say("{} in {}{}\n", counted(found.places, "place"), counted(found.documents, "document"),
+      found.places > std::ssize(found.shown) ? "; --limit 0 prints all" : "");
 }
 
 void print_history(const Command<jobs::History>& command, const jobs::History::Answer& history) {
@@ -110,10 +109,10 @@ void print_history(const Command<jobs::History>& command, const jobs::History::A
                event.value("bytes", int64_t{0}), event.value("tokens", int64_t{0}),
                event.value("sha256", ""));
   if (!history.kept)
-    fmt::print(stderr, "the store keeps no history; 'tessera memo history {} --begin' begins one\n",
-               command.store);
+    say("the store keeps no history; 'tessera memo history {} --begin' begins one\n",
+        command.store);
   else if (command.job.begin)
-    fmt::print(stderr, "the store keeps a history of what is forgotten\n");
+    say("the store keeps a history of what is forgotten\n");
 }
 
 /// Line breaks and runs of white space as one space.
@@ -130,7 +129,7 @@ void print_passages(const Command<jobs::Search>& command, const jobs::Search::An
   for (const auto& passage : found.passages)
     fmt::print("{}:{}: {:.2f}  {}\n", passage.document, passage.line, passage.score,
                one_line(passage.text));
-  fmt::print(stderr, "{}\n", counted(std::ssize(found.passages), "passage"));
+  say("{}\n", counted(std::ssize(found.passages), "passage"));
 }
 
 void print_text(const Command<jobs::Show>& command, const jobs::Show::Answer& document) {
@@ -158,7 +157,7 @@ void print_documents(const Command<jobs::Documents>& command, const jobs::Docume
                    details.digest.empty() ? "-" : fmt::format("{}", details.bytes),
                    readable_time(details.memorized), words_of(details.metadata)});
   fmt::print("{}", table.text());
-  if (list.erasure_pending) fmt::print(stderr, "tessera: {}\n", erasure_note(list.unerased));
+  if (list.erasure_pending) say("tessera: {}\n", erasure_note(list.unerased));
 }
 
 void print_statistics(const Command<jobs::Stat>& command, const jobs::Stat::Answer& answer) {
@@ -221,12 +220,10 @@ void print_verification(const Command<jobs::Verify>& command, const jobs::Verify
              counted(store.totals.documents, "document"), store.totals.tokens, store.totals.pairs,
              store.digest);
   if (store.log_bytes > 0)
-    fmt::print(
-        stderr,
-        "tessera: note: {}: SQLite's log, ledger.sqlite-wal, has {}: a command is writing or "
-        "reading now, or one was "
-        "killed and may have left text of a document that is not stored; the next command that "
-        "writes to the store empties it, for example 'tessera memo verify --repair'\n",
+    say("tessera: note: {}: SQLite's log, ledger.sqlite-wal, has {}: a command is writing or "
+        "reading now, or one was killed and may have left text of a document that is not stored; "
+        "the next command that writes to the store empties it, for example 'tessera memo verify "
+        "--repair'\n",
         command.store, readable_bytes(static_cast<double>(store.log_bytes)));
 }
 
@@ -256,8 +253,7 @@ void print_exported(const Command<jobs::Export>& command, const jobs::Export::An
              made.documents > 0 ? counted(made.documents, "document") + ", " : "",
              readable_bytes(static_cast<double>(made.bytes)));
   for (const auto& [id, file] : made.renamed)
-    fmt::print(stderr, "'{}' is written to {}: its id cannot be the name of its file\n", id,
-               file.native());
+    say("'{}' is written to {}: its id cannot be the name of its file\n", id, file.native());
 }
 
 /// Says whether a certificate holds. Throws where it does not.

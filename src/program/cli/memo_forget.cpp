@@ -27,20 +27,19 @@ struct ForgetCommand {
 void warn_of_shared(const std::vector<store::SharedPassages>& shared) {
   constexpr size_t kShown = 10;
   for (size_t i = 0; i < std::min(kShown, shared.size()); ++i)
-    fmt::print(stderr,
-               "tessera: warning: '{}' stays and has {} in the same passages of twelve words or "
-               "more ({:.1f} % of what is forgotten), the first one to line {}\n",
-               shared[i].document, counted(shared[i].words, "word"), 100 * shared[i].share,
-               shared[i].line);
+    say("tessera: warning: '{}' stays and has {} in the same passages of twelve words or more "
+        "({:.1f} % of what is forgotten), the first one to line {}\n",
+        shared[i].document, counted(shared[i].words, "word"), 100 * shared[i].share,
+        shared[i].line);
   if (shared.size() > kShown)
-    fmt::print(stderr, "tessera: warning: so do {} more; --json names all\n",
-               counted(std::ssize(shared) - static_cast<int64_t>(kShown), "document"));
+    say("tessera: warning: so do {} more; --json names all\n",
+        counted(std::ssize(shared) - static_cast<int64_t>(kShown), "document"));
 }
 
 void print_list(const jobs::Erase::Answer& answer) {
   for (const auto& [document] : answer.documents)
     fmt::print("{}: would be forgotten, {} tokens\n", document.id, document.tokens);
-  if (answer.documents.empty()) fmt::print(stderr, "no document matches\n");
+  if (answer.documents.empty()) say("no document matches\n");
 }
 
 void print_certificate(const jobs::Erase& job, const store::Certificate& certificate) {

@@ -66,7 +66,7 @@ std::string store_of_process(std::string name, const jobs::Files& files) {
   constexpr std::string_view kRank = "{rank}";
   for (size_t at = name.find(kRank); at != std::string::npos; at = name.find(kRank, at))
     name.replace(at, kRank.size(), std::to_string(files.shard));
-  fmt::print(stderr, "{}: shard {} of {}\n", name, files.shard, files.shards);
+  say("{}: shard {} of {}\n", name, files.shard, files.shards);
   return name;
 }
 
@@ -84,18 +84,16 @@ void warn_if_overfull(const store::MemoWriter& writer, const jobs::Admitted& adm
   if (admitted.load <= 1) return;
   const double dimension =
       std::sqrt(admitted.load) * static_cast<double>(writer.config().memory.dimension);
-  fmt::print(stderr,
-             "tessera: warning: with these documents the store will hold about {:.1f} times as "
-             "many pairs as it can recall with 99 % accuracy; a dimension of {:.0f} would hold "
-             "them\n",
-             admitted.load, 64 * std::ceil(dimension / 64));
+  say("tessera: warning: with these documents the store will hold about {:.1f} times as many pairs "
+      "as it can recall with 99 % accuracy; a dimension of {:.0f} would hold them\n",
+      admitted.load, 64 * std::ceil(dimension / 64));
 }
 
 void print_counts(const jobs::Files::Answer& answer) {
   std::array<int64_t, enum_names(store::Memorized{}).size()> counts{};
   for (const auto& document : answer.documents) ++counts[static_cast<size_t>(document.outcome)];
-  fmt::print(stderr, "{} new, {} replaced, {} unchanged{}\n", counts[0], counts[1], counts[2],
-             answer.pruned.empty() ? "" : fmt::format(", {} forgotten", answer.pruned.size()));
+  say("{} new, {} replaced, {} unchanged{}\n", counts[0], counts[1], counts[2],
+      answer.pruned.empty() ? "" : fmt::format(", {} forgotten", answer.pruned.size()));
 }
 
 /// Writes the matrix, when all documents are in the ledger.
@@ -112,7 +110,7 @@ void settle(store::MemoWriter& writer) {
 
 /// Names the documents that were left out; throws where there are any.
 void refuse(const std::vector<std::string>& refusals, const jobs::Admitted& admitted) {
-  for (const auto& refusal : refusals) fmt::print(stderr, "not memorized: {}\n", refusal);
+  for (const auto& refusal : refusals) say("not memorized: {}\n", refusal);
   if (!refusals.empty())
     throw std::runtime_error(fmt::format("{} of {} were not memorized", refusals.size(),
                                          counted(std::ssize(admitted.named), "document")));

@@ -111,7 +111,7 @@ bool answer(hosts::StoresOfHosts& stores, const std::string& prompt,
   }
   std::fflush(stdout);
   for (const auto& [address, reason] : answer.absent)
-    fmt::print(stderr, "answered without {}: {}\n", address, reason);
+    say("answered without {}: {}\n", address, reason);
   return !answer.recall.tokens.empty();
 }
 
@@ -162,7 +162,7 @@ void run_ask(const RecallCommand<jobs::Ask>& command) {
   const bool terminal = ::isatty(STDIN_FILENO) == 1;
   std::string line;
   const auto read = [&] {
-    if (terminal) fmt::print(stderr, "> ");
+    if (terminal) say("> ");
     return static_cast<bool>(std::getline(std::cin, line));
   };
   while (read()) {
@@ -170,7 +170,7 @@ void run_ask(const RecallCommand<jobs::Ask>& command) {
     try {
       answer_prompt(line);
     } catch (const UsageError& error) {  // too short
-      fmt::print(stderr, "tessera: {}\n", error.what());
+      say("tessera: {}\n", error.what());
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "program/cli/memo_verbs.h"
+#include "program/cli/program.h"
 
 namespace tessera::cli {
 namespace {
@@ -59,8 +60,7 @@ Writing::Writing(const store::QuestionedStore& store, const store::Question& que
       visible_(visible),
       started_(started) {
   if (question.differences > 0)
-    fmt::print(stderr, "read as the stored text that differs in {}\n",
-               counted(question.differences, "word"));
+    say("read as the stored text that differs in {}\n", counted(question.differences, "word"));
   if (visible_) fmt::print("{}", question.text);
 }
 
@@ -83,8 +83,7 @@ void Writing::end(Finish end, size_t tokens) const {
         " with enough certainty; prompts of {} tokens or more match best, and recall --error-rate "
         "0.1 accepts weaker matches",
         longest_);
-  fmt::print(stderr, "{} tokens, {:.1f} tokens/s{}\n", tokens,
-             static_cast<double>(tokens) / seconds, why);
+  say("{} tokens, {:.1f} tokens/s{}\n", tokens, static_cast<double>(tokens) / seconds, why);
 }
 
 }  // namespace tessera::cli

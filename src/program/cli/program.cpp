@@ -11,7 +11,6 @@
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/machine.h"
-#include "tessera/base/progress.h"
 #include "tessera/base/utf8.h"
 #include "tessera/base/version.h"
 
@@ -22,12 +21,12 @@ constexpr auto kMoment = std::chrono::seconds(2);  // without a bar
 
 /// Messages repeat names and words of foreign files, which are not to command the terminal.
 int fail(ExitStatus status, const std::string& message) {
-  fmt::print(stderr, "tessera: {}\n", utf8::printable(message));
+  say("tessera: {}\n", utf8::printable(message));
   return status;
 }
 
 int wrong_command_line(const CommandLineError& error) {
-  fmt::print(stderr, "{0}: {1}\nTry '{0} --help'.\n", error.verb(), utf8::printable(error.what()));
+  say("{0}: {1}\nTry '{0} --help'.\n", error.verb(), utf8::printable(error.what()));
   return kWrongUsage;
 }
 

@@ -1,19 +1,20 @@
 #pragma once
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "program/cli/verb.h"
-
-namespace tessera {
-class Progress;
-}
+#include "tessera/base/progress.h"
 
 namespace tessera::cli {
 
@@ -43,6 +44,13 @@ struct VerbSet {
 
 /// The program `tessera` with these verbs, which end in an exit status.
 int run_program(int argc, char** argv, const VerbSet& verbs);
+
+/// Says on standard error what goes beside the results, as show() does: a disk that is too full for
+/// it ends nothing.
+template <typename... Args>
+void say(fmt::format_string<Args...> text, Args&&... args) {
+  show(stderr, fmt::format(text, std::forward<Args>(args)...));
+}
 
 /// One line: "tessera 0.1.0 (00e3a1b)".
 void print_version();

@@ -117,9 +117,7 @@ std::unique_ptr<ExampleStore> name_examples(Options& options) {
   auto store = std::make_unique<ExampleStore>(model);
   options.models = {"stories=" + model.native()};
   options.stores = {"storybook=" + store->folder().native()};
-  fmt::print(
-      stderr,
-      "Without --model, --store and --runs: the model that comes with Tessera and, until the "
+  say("Without --model, --store and --runs: the model that comes with Tessera and, until the "
       "server ends, a store of {} stories\n",
       ExampleStore::kStories);
   return store;

@@ -95,7 +95,7 @@ class Output {
   void statistics() const {
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
-    fmt::print(stderr, "{} tokens, {:.1f} tokens/s\n", tokens_, tokens_ / seconds);
+    say("{} tokens, {:.1f} tokens/s\n", tokens_, tokens_ / seconds);
   }
 
  private:
@@ -239,7 +239,7 @@ void write_in_turns(const GenerateCommand& command, const ModelFolder& folder) {
   bool given = !line.empty();
   for (;; given = false) {
     if (!given) {
-      if (asks) fmt::print(stderr, "> ");
+      if (asks) say("> ");
       if (!std::getline(std::cin, line)) break;
     }
     const InterruptGuard interrupt;
@@ -247,7 +247,7 @@ void write_in_turns(const GenerateCommand& command, const ModelFolder& folder) {
     output.end(line, 0, session.go_on(output.on_token()));
     session.save();
   }
-  if (asks) fmt::print(stderr, "\n");
+  if (asks) say("\n");
   output.statistics();
 }
 

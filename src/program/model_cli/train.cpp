@@ -78,9 +78,8 @@ Corpus prepare(const LanguageModelTrainingConfig& config, const RunFolder& run) 
   Corpus corpus = with_advice(
       [&] { return prepare_corpus(config.data, run.path() / "corpus", run.start(), stderr); },
       "run the same command again");
-  fmt::print(stderr, "Text: {}\nTokens: {}; {} for training, {} for validation\n",
-             corpus.description, corpus.tokenizer.description(), corpus.training.size(),
-             corpus.validation.size());
+  say("Text: {}\nTokens: {}; {} for training, {} for validation\n", corpus.description,
+      corpus.tokenizer.description(), corpus.training.size(), corpus.validation.size());
   return corpus;
 }
 

@@ -46,6 +46,18 @@ TEST(Executable, TakesAsManyThreadsAsTheEnvironmentSaysUnlessThatIsNoNumber) {
   EXPECT_GE(threads("0"), 1);
 }
 
+TEST(Executable, AFullDiskBehindStandardErrorEndsNoCommand) {
+  const std::string program = test::build_folder() / "tessera";
+  const auto status = [&](const std::string& arguments) {
+    return Process({"/bin/sh", "-c", "'" + program + "' " + arguments + " 2> /dev/full"})
+        .wait()
+        .status;
+  };
+  EXPECT_EQ(status("--version"), 0);
+  EXPECT_EQ(status("nosuch"), 2);
+  EXPECT_EQ(status("memo verify /nonexistent"), 3);
+}
+
 TEST(Executable, SaysWhichLibraryIsMissing) {
   const test::TemporaryFolder folder;
   std::filesystem::copy(test::build_folder() / "tessera", folder / "tessera");
