@@ -205,8 +205,13 @@ void draw_matrices(StudyContext& context, const MoonNetwork& network, const std:
                               std::move(map), fmt::format("Run {}. Figure 10.", network.run + 1));
 }
 
-void add_moon_differences(StudyContext& context, const ThreeMoonsSettings& settings) {
+void add_moon_differences(StudyContext& context, const ThreeMoonsSettings& settings,
+                          const MoonNetwork& three_heads) {
   StudyResults& results = context.results();
+  results.add_difference(fmt::format(
+      "Errors and matrices of three heads are those of run {} of 'published': the first "
+      "that gave each memory a moon of its own, if there is one.",
+      three_heads.run + 1));
   results.add_difference(
       "What the paper leaves open is as in the authors' code: the sets of periods, the optimiser "
       "and its schedule. Their pictures come from memories that store the value 0 for every "
@@ -268,7 +273,7 @@ void run_three_moons(StudyContext& context) {
   draw_matrices(context, three_heads, "3 heads", "memory");
   draw_matrices(context, one_head, "1 head", "channel");
   add_outcomes(outcomes, settings.dominance, context.results());
-  add_moon_differences(context, settings);
+  add_moon_differences(context, settings, three_heads);
   context.results().compare({.what = "real parameters, 1 head and 3 heads",
                              .published = 54,
                              .ours = static_cast<double>(three_heads.mosaic().parameter_count())});
