@@ -16,25 +16,33 @@ namespace {
 constexpr double kReadingStep = 0.01;          // of the coarse reader among the levels
 constexpr int64_t kLevelPriorities = 400'000;  // that a level is measured on
 
-std::vector<float> draw_priorities(RandomStream& random, int64_t count) {
+/// Numbers of a range that is shorter by the gaps, which then move them apart: uniform among all
+/// that have such gaps.
+std::vector<float> draw_priorities(RandomStream& random, const PrioritySortConfig& config) {
+  const double range = 2 - static_cast<double>(config.vectors - 1) * config.least_gap;
   std::vector<float> priorities;
-  for (int64_t i = 0; i < count; ++i)
-    priorities.push_back(static_cast<float>(2 * random.uniform() - 1));
+  for (int64_t i = 0; i < config.vectors; ++i)
+    priorities.push_back(static_cast<float>(range * random.uniform() - 1));
+  double gaps = static_cast<double>(config.vectors) * config.least_gap;
+  for (const int64_t place : highest_priorities(priorities, config.vectors)) {
+    gaps -= config.least_gap;  // below the one at this place
+    priorities[static_cast<size_t>(place)] += static_cast<float>(gaps);
+  }
   return priorities;
 }
 
-/// Of `answers` places in the order of random priorities, how many hold another vector where
-/// priorities are known in steps of kReadingStep.
-double places_misread(int64_t vectors, int64_t answers) {
-  const int64_t samples = std::max<int64_t>(1, kLevelPriorities / vectors);
+/// Of the places of an answer, how many hold another vector where priorities are known in steps of
+/// kReadingStep.
+double places_misread(const PrioritySortConfig& config) {
+  const int64_t samples = std::max<int64_t>(1, kLevelPriorities / config.vectors);
   int64_t misread = 0;
   for (int64_t index = 0; index < samples; ++index) {
     RandomStream random = content_stream(0, index);
-    std::vector<float> priorities = draw_priorities(random, vectors);
-    const auto truth = highest_priorities(priorities, answers);
+    std::vector<float> priorities = draw_priorities(random, config);
+    const auto truth = highest_priorities(priorities, config.answers);
     for (float& priority : priorities)
       priority = static_cast<float>(std::floor(priority / kReadingStep));
-    const auto coarse = highest_priorities(priorities, answers);
+    const auto coarse = highest_priorities(priorities, config.answers);
     for (size_t i = 0; i < truth.size(); ++i) misread += truth[i] != coarse[i] ? 1 : 0;
   }
   return static_cast<double>(misread) / static_cast<double>(samples);
@@ -58,6 +66,10 @@ PrioritySort::PrioritySort(const PrioritySortConfig& config) : config_(config) {
   check_range(config.bits, 1, kMost, "priority-sort: bits");
   check_range(config.vectors, 1, kMost, "priority-sort: vectors");
   check_range(config.answers, 1, config.vectors, "priority-sort: answers");
+  check_argument(
+      config.least_gap >= 0 && static_cast<double>(config.vectors - 1) * config.least_gap < 2,
+      "priority-sort: least_gap is {:g}: {} priorities from -1 to 1 cannot be so far apart",
+      config.least_gap, config.vectors);
 }
 
 TaskShape PrioritySort::shape() const {
@@ -67,7 +79,7 @@ TaskShape PrioritySort::shape() const {
 PrioritySort::Vectors PrioritySort::draw(uint64_t seed, int64_t index) const {
   RandomStream random = content_stream(seed, index);
   BitRows rows = draw_bit_rows(random, config_.vectors, config_.bits);
-  return {std::move(rows), draw_priorities(random, config_.vectors)};
+  return {std::move(rows), draw_priorities(random, config_)};
 }
 
 TaskSample PrioritySort::sample(uint64_t seed, int64_t index, int64_t) const {
@@ -95,7 +107,7 @@ std::vector<Level> PrioritySort::levels() const {
   return {{"guess every bit", "bits per sequence",
            wrong_in_place * static_cast<double>(config_.answers)},
           {"read priorities in steps of 0.01", "bits per sequence",
-           wrong_in_place * places_misread(config_.vectors, config_.answers)}};
+           wrong_in_place * places_misread(config_)}};
 }
 
 }  // namespace tessera::task

@@ -9,22 +9,26 @@ struct PrioritySortConfig {
   int64_t bits = 32;
   int64_t vectors = 20;
   int64_t answers = 16;
+  double least_gap = 0;
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     field("bits", bits, "width of a vector");
     field("vectors", vectors, "vectors in the input");
     field("answers", answers, "vectors to return, those of the highest priorities");
+    field("least_gap", least_gap, "least difference between two priorities of a sequence");
   }
 };
 
 /// Priority sort (Graves et al. 2014; Le et al. 2020, section 3.2): return vectors in the order of
 /// a number that came with each. Input rows of bits + 2 channels: random bits, then the priority,
-/// uniform in [-1, 1), then a channel that stays 0. At the rows of zeros that follow, the answer is
-/// the vectors of the highest priorities, highest first; equal ones in the order of the input.
+/// uniform in [-1, 1) among those that least_gap allows, then a channel that stays 0. At the rows
+/// of zeros that follow, the answer is the vectors of the highest priorities, highest first; equal
+/// ones in the order of the input.
 class PrioritySort : public SequenceTask {
  public:
-  /// Throws UsageError on sizes outside 1 … 65536 or more answers than vectors.
+  /// Throws UsageError on sizes outside 1 … 65536, more answers than vectors, or gaps for which
+  /// there is no room.
   explicit PrioritySort(const PrioritySortConfig& config);
 
   using SequenceTask::sample;

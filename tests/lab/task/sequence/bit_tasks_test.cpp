@@ -186,6 +186,23 @@ TEST(PrioritySort, PrioritiesAreUniform) {
   EXPECT_NEAR(squares / 1000, 1.0 / 3, 0.05);  // standard error 0.009
 }
 
+// Numbers from -1 to 1 with gaps of g are numbers of a range of 2 - (n - 1) g, moved apart: the
+// lowest of n is 1 / (n + 1) of that range above -1 in the mean.
+TEST(PrioritySort, PrioritiesKeepTheirDistance) {
+  const PrioritySort task({.bits = 1, .vectors = 5, .answers = 5, .least_gap = 0.3});
+  double lowest = 0;
+  for (int64_t index = 0; index < 1000; ++index) {
+    std::vector<float> priorities = task.describe(0, index)["priorities"];
+    std::sort(priorities.begin(), priorities.end());
+    for (size_t i = 1; i < 5; ++i) EXPECT_GT(priorities[i] - priorities[i - 1], 0.3 - 1e-6);
+    EXPECT_GE(priorities.front(), -1);
+    EXPECT_LT(priorities.back(), 1);
+    lowest += (priorities.front() + 1) / 1000;
+  }
+  EXPECT_NEAR(lowest, 0.8 / 6, 0.02);  // standard error 0.0036
+  EXPECT_DOUBLE_EQ(task.levels().at(1).value, 0);
+}
+
 TEST(PrioritySort, DescribesItsAnswerAndItsChance) {
   EXPECT_EQ(
       PrioritySort({.bits = 2, .vectors = 3, .answers = 2}).describe(1, 0).dump(),
@@ -207,6 +224,8 @@ TEST(PrioritySort, RefusesImpossibleSizes) {
   EXPECT_THROW(PrioritySort({.vectors = 0}), UsageError);
   EXPECT_THROW(PrioritySort({.vectors = 4, .answers = 5}), UsageError);
   EXPECT_THROW(PrioritySort({.answers = 0}), UsageError);
+  EXPECT_THROW(PrioritySort({.least_gap = -0.1}), UsageError);
+  EXPECT_THROW(PrioritySort({.vectors = 5, .answers = 5, .least_gap = 0.5}), UsageError);
 }
 
 TEST(RelationalRecall, ChoosesByTheLastBitOfTheQuery) {
