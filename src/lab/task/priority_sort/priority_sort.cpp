@@ -10,7 +10,6 @@
 #include "tessera/base/consecutive.h"
 
 namespace tessera::task {
-
 namespace {
 
 constexpr double kReadingStep = 0.01;          // of the coarse reader among the levels

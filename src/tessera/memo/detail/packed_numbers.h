@@ -8,8 +8,8 @@
 
 namespace tessera::memo {
 
-/// The largest magnitude of numbers of 16, 32 or 64 bits; 0 of none. That of -2^63 counts as 2^63
-/// - 1.
+/// The largest magnitude of numbers of 16, 32 or 64 bits, of which -2^63 counts as 1 - 2^63; 0 of
+/// none.
 template <typename Number>
 int64_t largest_magnitude(std::span<const Number> numbers);
 
