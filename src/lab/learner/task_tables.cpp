@@ -26,6 +26,13 @@ std::string digest_of(const config::Json& configuration,
   return digest;
 }
 
+void check_task_training(const TrainConfig& train) {
+  train.check();
+  if (train.sample_every != 0)
+    throw UsageError("train.sample_every is {}, expected 0: a training on a task has no samples",
+                     train.sample_every);
+}
+
 void set_size(config::Json& fields, const char* key, int64_t size) {
   if (fields.contains(key) && fields[key] != size)
     throw UsageError("model.{} is {}, but the task has {}; leave it out", key, fields[key].dump(),

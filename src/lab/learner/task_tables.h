@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "tessera/base/config.h"
+#include "tessera/train/train_config.h"
 
 namespace tessera::task {
 
@@ -25,6 +26,10 @@ Config config_without_name(const config::Json& configuration, const std::string&
                        [&] { config::from_json(without_task_name(configuration), config, ""); });
   return config;
 }
+
+/// TrainConfig::check() of a training on a task, which has no text that could be sampled. Throws
+/// UsageError also where train.sample_every asks for samples.
+void check_task_training(const TrainConfig& train);
 
 /// Sets a size of a table [model] to the task's. Throws UsageError where it has another one.
 void set_size(config::Json& fields, const char* key, int64_t size);

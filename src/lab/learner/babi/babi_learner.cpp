@@ -24,6 +24,7 @@ constexpr int64_t kEvaluationRows = 64;
 
 BabiTrainingConfig checked(const BabiTrainingConfig& config) {
   check_range(config.validation_stories, 1, int64_t{1} << 40, "validation_stories");
+  check_task_training(config.train);
   return config;
 }
 

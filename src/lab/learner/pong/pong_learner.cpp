@@ -21,7 +21,7 @@ void PongTrainingConfig::check() const {
   environment.check();
   agent.check(environment.size);
   config::check_demands(actor_critic, "actor_critic");
-  train.check();
+  check_task_training(train);
   if (train.device != "cpu")
     throw UsageError("train.device is '{}', expected cpu, where the games are played",
                      train.device);

@@ -70,8 +70,7 @@ void RegBenchTrainingConfig::check() const {
   constexpr int64_t kMost = int64_t{1} << 32;
   RegBench{task};
   check_range(data.languages, train.batch, kMost, "data.languages");
-  train.check();
-  check_range(train.sample_every, 0, 0, "train.sample_every");
+  check_task_training(train);
   const bool trained = data.measured_on == MeasuredOn::kTrainedLanguages;
   check_range(data.held_out, 1, trained ? data.languages : kMost, "data.held_out");
   const auto [kind, fields] = complete_model(*this);

@@ -34,9 +34,9 @@ struct FileTaskConfig {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("file", file, "samples to learn from");
-    field("validation", validation, "samples that choose the best weights");
-    field("test", test, "samples that the trained model is measured on");
+    field("file", file, "samples to learn from", config::required());
+    field("validation", validation, "samples that choose the best weights", config::required());
+    field("test", test, "samples that the trained model is measured on", config::required());
   }
 };
 
@@ -107,8 +107,7 @@ TaskTrainingConfig TaskTrainingConfig::from_json(const Json& json, const std::st
 }
 
 void TaskTrainingConfig::check() const {
-  train.check();
-  check_range(train.sample_every, 0, 0, "train.sample_every");
+  check_task_training(train);
   check_range(data.training_samples, 0, int64_t{1} << 40, "data.training_samples");
   check_range(data.test_samples, 1, int64_t{1} << 40, "data.test_samples");
   check_range(data.growing_steps, 0, int64_t{1} << 40, "data.growing_steps");

@@ -157,6 +157,9 @@ TEST_F(BabiTraining, RefusesWhatMakesNoSense) {
   config_.model.width = 10;
   config_.train.halve_loss = -1;
   EXPECT_THAT(message_of<UsageError>([&] { train("run"); }), HasSubstr("train.halve_loss is -1"));
+  config_.train.halve_loss = 0;
+  config_.train.sample_every = 3;
+  EXPECT_THAT(message_of<UsageError>([&] { train("run"); }), HasSubstr("train.sample_every is 3"));
 }
 
 // A model of a quarter of the paper's width learns a handful of stories by heart.

@@ -178,6 +178,8 @@ TEST(PongTraining, RefusesImpossibleSettings) {
   EXPECT_THAT(message([](Config& c) { c.train.evaluate_batches = 0; }),
               HasSubstr("evaluate_batches is 0"));
   EXPECT_THAT(message([](Config& c) { c.train.batch = 0; }), HasSubstr("train.batch is 0"));
+  EXPECT_THAT(message([](Config& c) { c.train.sample_every = 3; }),
+              HasSubstr("train.sample_every is 3"));
   EXPECT_THAT(message([](Config& c) { c.environment.size = 7; }), HasSubstr("size is 7"));
   EXPECT_THAT(message([](Config& c) { c.agent.hidden = 0; }), HasSubstr("hidden is 0"));
   EXPECT_THAT(message([](Config& c) { c.actor_critic.rollout = 0; }), HasSubstr("rollout is 0"));

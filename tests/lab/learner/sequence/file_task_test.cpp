@@ -187,7 +187,7 @@ TEST_F(FileTasks, AreTrainedOn) {
               HasSubstr("data.training_samples is 3"));
   config.data = {};
   config.task.erase("test");
-  EXPECT_THROW(config.make_sets(), SystemError);
+  EXPECT_EQ(message_of<UsageError>([&] { config.make_sets(); }), "task.test is missing");
   config.task["tests"] = 1;
   EXPECT_THAT(message_of<UsageError>([&] { config.make_sets(); }), HasSubstr("'test'?"));
 }
