@@ -26,6 +26,7 @@
 namespace tessera::memory_mosaics_study {
 namespace {
 
+using task::stories::kPaperPrompts;
 using task::stories::Question;
 using task::stories::QuestionKind;
 
@@ -189,13 +190,12 @@ void add_training(const Readers& readers, const PromptSettings& settings, StudyR
 
 void continue_prompts(const std::vector<Reader>& readers, const PromptSettings& settings,
                       StudyContext& context) {
-  const auto prompts = task::stories::paper_prompts();
   std::vector<std::string> columns = {"prompt", "published, Transformer",
                                       "published, Memory Mosaic"};
   for (const Reader& reader : readers) columns.push_back("ours, " + reader.name());
   Table table("The 24 prompts, continued", columns);
-  Progress progress(context.progress(), "Prompts", std::ssize(prompts));
-  for (const auto& prompt : prompts) {
+  Progress progress(context.progress(), "Prompts", std::ssize(kPaperPrompts));
+  for (const auto& prompt : kPaperPrompts) {
     InterruptGuard::stop_if_interrupted("stopped while continuing the prompts");
     std::vector<Cell> row = {prompt.prompt, prompt.transformer, prompt.mosaic};
     for (const Reader& reader : readers)

@@ -7,7 +7,7 @@ namespace {
 void second_choice(Teller& t) {
   be_home(t);
   const Id hero = t['A'], grown_up = t['M'];
-  const Nouns table = t.chance(0.5) ? pets() : toys();
+  const Nouns table = t.chance(0.5) ? Nouns(kPets) : kToys;
   const Id first = t.add_thing('o', table), second = t.add_thing('p', table);
   t.tell({begin(Relation::kWish, hero, first), begin(Relation::kWish, hero, second)},
          {"{A} wanted two things very much: {a o} or {a p}.",
@@ -100,7 +100,7 @@ void who_is_home(Teller& t) {
 void dislike(Teller& t) {
   be_home(t);
   const Id hero = t['A'];
-  const Id liked = t.add_thing('o', sports()), disliked = t.add_thing('p', sports());
+  const Id liked = t.add_thing('o', kSports), disliked = t.add_thing('p', kSports);
   t.tell({begin(Relation::kWish, hero, liked), begin(Relation::kDislike, hero, disliked)},
          {"{A} loved {o}, but {A.he} did not like {p} at all.",
           "{A} did not like {p}. What {A.he} really enjoyed was {o}.",
@@ -108,7 +108,7 @@ void dislike(Teller& t) {
   t.tell({"{M} asked, \"What shall we do today?\"", "\"How about some {p}?\" asked {M}.",
           "{M} had time and wanted to do something with {A.him}."});
   t.ask(kLogic, "likes and dislikes",
-        object_is(Relation::kWish, hero, liked, t.another_and(sports(), disliked)), {},
+        object_is(Relation::kWish, hero, liked, t.another_and(kSports, disliked)), {},
         {"\"Please, no {p}!\" said {A}. \"I would rather do some| {x}.\"",
          "{A} answered at once: \"Today I want to do some| {x}!\""});
   t.tell({"\"Good idea,\" said {M}, and off they went.",
@@ -148,8 +148,8 @@ void last_piece(Teller& t) {
 void baking(Teller& t) {
   be_home(t);
   const Id hero = t['A'], grown_up = t['M'];
-  const Id dish = t.add_thing('o', dishes()), missing = t.add_thing('p', ingredients()),
-           offered = t.add_thing('q', ingredients());
+  const Id dish = t.add_thing('o', kDishes), missing = t.add_thing('p', kIngredients),
+           offered = t.add_thing('q', kIngredients);
   t.tell({begin(Relation::kWish, hero, missing)},
          {"{A} wanted to bake {a o}, but there {p.was} no {p} in the kitchen.",
           "{A} and {M} wanted to make {a o}. \"Oh no, we have no {p} left!\" said {M}."});
@@ -157,11 +157,11 @@ void baking(Teller& t) {
       t.add('l', {.kind = Kind::kPlace, .noun = "house next door", .at = "at", .to = "to"});
   t.tell({go(hero, next_door)}, {"So {A} went {to l}.", "{A} ran {to l} to ask for help."});
   const Pronoun pronoun = t.chance(0.5) ? Pronoun::kHe : Pronoun::kShe;
-  const Id neighbor = t.add_stranger('N', t.pick(grown_ups()), pronoun);
+  const Id neighbor = t.add_stranger('N', t.pick(kGrownUps), pronoun);
   t.entity(neighbor).pronoun = Pronoun::kThey;
   t.suppose(
       {begin(Relation::kHolder, offered, neighbor), begin(Relation::kHolder, missing, neighbor)});
-  const std::vector<Id> wrong = t.another_and(ingredients(), offered);
+  const std::vector<Id> wrong = t.another_and(kIngredients, offered);
   t.tell({"{a N} opened the door and asked, \"Do you want some {q}?\"",
           "{a N} lived there and was just putting some {q} into a bowl."});
   t.ask(kConsistency, "errand", object_is(Relation::kWish, hero, missing, wrong), {},
@@ -175,7 +175,7 @@ void baking(Teller& t) {
          {"{A} stirred the dough and put {the o} into the oven.",
           "They mixed everything, and {A} baked {the o} in the oven."});
   t.ask(kConsistency, "what was baked",
-        subject_is(Relation::kHolder, hero, dish, t.others(dishes(), 2)),
+        subject_is(Relation::kHolder, hero, dish, t.others(kDishes, 2)),
         {give(hero, dish, grown_up)},
         {"Soon it was ready, and {A} proudly gave {M}| {the x}.",
          "After an hour {A} put something hot on a plate for {M}:| {a x}."});
@@ -185,20 +185,20 @@ void baking(Teller& t) {
 
 void learning(Teller& t) {
   go_out(t);
-  const Id hero = t['A'], skill = t.add_thing('o', sports());
+  const Id hero = t['A'], skill = t.add_thing('o', kSports);
   t.tell({begin(Relation::kWish, hero, skill)},
          {"{A} wanted to be good at {o}, but it was hard.",
           "{A} tried {o} for the first time and failed.",
           "Some older children were very good at {o}. {A} wanted to learn it, too."});
   t.tell({"{A} almost gave up.", "\"I will never learn it,\" {A} sighed.",
           "Some children laughed at {A.him}."});
-  t.add_stranger('N', t.pick(grown_ups()), Pronoun::kThey);
+  t.add_stranger('N', t.pick(kGrownUps), Pronoun::kThey);
   t.tell({"{a N} saw it and said, \"Don't give up! Practice a little every day.\"",
           "\"Every master was a beginner once,\" said {a N} who stood nearby."});
   t.tell({"So {A} practiced in the morning and in the evening.", "Day after day {A} tried again.",
           "{A} trained for weeks, even when it rained."});
   t.ask(kConsistency, "what was learned",
-        object_is(Relation::kWish, hero, skill, t.others(sports(), 2)), {},
+        object_is(Relation::kWish, hero, skill, t.others(kSports, 2)), {},
         {"In the end, {A} was really good at| {x}.",
          "One month later everybody was amazed at how good {A} was at| {x}."});
   t.tell({"{N} nodded and smiled.", "\"I knew you could do it!\" said {N}.",

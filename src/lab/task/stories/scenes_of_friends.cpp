@@ -151,7 +151,7 @@ void introduction(Teller& t) {
   go_out_with_friend(t);
   const Id hero = t['A'], companion = t['B'], third = meet_third(t);
   t.suppose({begin(Relation::kCompany, hero, companion)});
-  t.add_word('w', t.pick(colors()));
+  t.add_word('w', t.pick(kColors));
   t.tell({"They met {a C} in {a w} coat.", "{a C} with {a w} hat walked up to them.",
           "On a bench sat {a C} in {a w} sweater."});
   t.tell({"\"Hi, I'm {C.name}. What are your names?\" said the {C.noun}.",

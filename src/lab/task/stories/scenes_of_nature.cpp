@@ -15,8 +15,8 @@ Claim fact(Teller& t, std::string_view subject, std::string_view answer,
 }
 
 /// What two other rows say, where they differ from this one in the class that decides.
-template <typename Row, typename Class, typename Text>
-std::vector<std::string_view> two_others(Teller& t, std::span<const Row> rows, const Row& row,
+template <typename Row, size_t kRows, typename Class, typename Text>
+std::vector<std::string_view> two_others(Teller& t, const Row (&rows)[kRows], const Row& row,
                                          Class&& class_of, Text&& text_of) {
   std::vector<std::string_view> texts;
   while (texts.size() < 2) {
@@ -30,7 +30,7 @@ std::vector<std::string_view> two_others(Teller& t, std::span<const Row> rows, c
 
 void ask_what_it_eats(Teller& t, const Animal& animal) {
   const auto wrong = two_others(
-      t, animals(), animal, [](const Animal& a) { return a.diet; },
+      t, kAnimals, animal, [](const Animal& a) { return a.diet; },
       [](const Animal& a) { return a.eats; });
   t.ask(kFact, "food of animals", fact(t, animal.many, animal.eats, wrong), {},
         {"\"What do {v} like to eat?\" asked {A}. \"They like to eat| {x},\" said {M}.",
@@ -39,7 +39,7 @@ void ask_what_it_eats(Teller& t, const Animal& animal) {
 
 void ask_what_it_says(Teller& t, const Animal& animal) {
   const auto says = [](const Animal& a) { return a.says; };
-  const auto wrong = two_others(t, animals(), animal, says, says);
+  const auto wrong = two_others(t, kAnimals, animal, says, says);
   t.ask(kFact, "voices of animals", fact(t, animal.one, animal.says, wrong), {},
         {"\"What does the {v} say?\" asked {M}. \"It says| {x}!\" shouted {A}.",
          "\"I can talk like {a v},\" said {A}. \"Listen:| {x}, {w}!\""});
@@ -47,7 +47,7 @@ void ask_what_it_says(Teller& t, const Animal& animal) {
 
 void ask_where_it_lives(Teller& t, const Animal& animal) {
   const auto wrong = two_others(
-      t, animals(), animal, [](const Animal& a) { return a.region; },
+      t, kAnimals, animal, [](const Animal& a) { return a.region; },
       [](const Animal& a) { return a.home; });
   t.ask(kFact, "homes of animals", fact(t, animal.many, animal.home, wrong), {},
         {"\"Where do {v} live?\" asked {A}. \"They live| {x},\" said {M}.",
@@ -83,7 +83,7 @@ void animal_book(Teller& t) {
           "On the sofa they read about animals from all over the world."});
   const size_t questions = 2 + (t.chance(0.5) ? 1 : 0);
   for (size_t i = 0; i < questions; ++i) {
-    const Animal& animal = t.pick(animals());
+    const Animal& animal = t.pick(kAnimals);
     const uint64_t question = t.random().below(4);
     if (question == 0)
       ask_what_it_eats(t, animal);
@@ -100,12 +100,12 @@ void animal_book(Teller& t) {
 
 void weather(Teller& t) {
   be_home(t);
-  const Weather& weather = t.pick(weathers());
+  const Weather& weather = t.pick(kWeathers);
   t.tell({"{A} wanted to play outside.", "{A} wanted to go out and build something.",
           "\"May I go outside?\" asked {A}."});
   t.add_word('n', weather.sign);
   const auto wrong = two_others(
-      t, weathers(), weather, [](const Weather& w) { return w.kind; },
+      t, kWeathers, weather, [](const Weather& w) { return w.kind; },
       [](const Weather& w) { return w.need; });
   t.ask(kFact, "weather", fact(t, weather.sign, weather.need, wrong), {},
         {"{v}, so {M} told {A.him}, \"You should| {x}.\"",
@@ -119,9 +119,9 @@ void weather(Teller& t) {
 void need(Teller& t) {
   go_out(t, Teller::Where::kOutdoors);
   const Id hero = t['A'];
-  const Need& need = t.pick(needs());
+  const Need& need = t.pick(kNeeds);
   const auto deed = [](const Need& n) { return n.deed; };
-  const auto wrong = two_others(t, needs(), need, deed, deed);
+  const auto wrong = two_others(t, kNeeds, need, deed, deed);
   const Claim claim = fact(t, need.feeling, need.deed, wrong);
   t.add_word('y', need.because);
   t.tell({"{A} enjoyed every minute.", "There was so much to see!",
@@ -136,9 +136,9 @@ void need(Teller& t) {
 
 void seed(Teller& t) {
   go_out(t, Teller::Where::kOutdoors);
-  const Seed& seed = t.pick(seeds());
+  const Seed& seed = t.pick(kSeeds);
   const auto plant = [](const Seed& s) { return s.plant; };
-  const auto wrong = two_others(t, seeds(), seed, plant, plant);
+  const auto wrong = two_others(t, kSeeds, seed, plant, plant);
   const Claim claim = fact(t, seed.seed, seed.plant, wrong);
   t.tell({"There {A.he} found {v} on the ground.",
           "\"Look what I have found!\" said {A}. It was {v}."});
@@ -158,7 +158,7 @@ void curious(Teller& t) {
           "\"{M.name}, I want to know something,\" said {A}."});
   const Lore* before = nullptr;
   for (int i = 0; i < 2; ++i) {
-    const Lore* row = &t.pick(lore());
+    const Lore* row = &t.pick(kLore);
     if (row == before) continue;
     before = row;
     const Claim claim = fact(t, row->question, row->answer, {row->wrong1, row->wrong2});
@@ -172,9 +172,9 @@ void curious(Teller& t) {
 
 void work(Teller& t) {
   go_out(t);
-  const Job& job = t.pick(jobs());
+  const Job& job = t.pick(kJobs);
   const auto deed = [](const Job& j) { return j.work; };
-  const auto wrong = two_others(t, jobs(), job, deed, deed);
+  const auto wrong = two_others(t, kJobs, job, deed, deed);
   const Claim claim = fact(t, job.who, job.work, wrong);
   t.add_stranger('N', job.who, Pronoun::kThey);
   t.tell({"There {A.he} met {a N}.", "{a N} was standing there and greeted {A.him}."});
@@ -189,12 +189,12 @@ void work(Teller& t) {
 void helped_animal(Teller& t) {
   go_out(t, Teller::Where::kOutdoors);
   const Id hero = t['A'];
-  static constexpr std::string_view kAnimals[] = {"bird",     "fox", "mouse",  "deer",   "hedgehog",
-                                                  "squirrel", "owl", "turtle", "rabbit", "crow"};
-  std::string_view noun = t.pick(kAnimals);
-  while (t.entity(hero).noun == noun) noun = t.pick(kAnimals);
+  static constexpr std::string_view kHelped[] = {"bird",     "fox", "mouse",  "deer",   "hedgehog",
+                                                 "squirrel", "owl", "turtle", "rabbit", "crow"};
+  std::string_view noun = t.pick(kHelped);
+  while (t.entity(hero).noun == noun) noun = t.pick(kHelped);
   t.add_stranger('N', noun, Pronoun::kIt);
-  const Id spot = t.add_spot('s', hero), thing = t.add_possession('o', treasures());
+  const Id spot = t.add_spot('s', hero), thing = t.add_possession('o', kTreasures);
   t.tell({"Suddenly {A} heard a cry. {a N} was stuck {at s}.",
           "{a N} had hurt its leg and lay {at s}."});
   t.tell({"\"Please help me!\" it said.", "It looked at {A} with big eyes.",
@@ -208,7 +208,7 @@ void helped_animal(Teller& t) {
          {"Later the {N.noun} came running and carried something in its mouth.",
           "A little later the {N.noun} came back. It was holding something."});
   t.ask(kConsistency, "what came back",
-        subject_is(Relation::kHolder, animal, thing, t.others(treasures(), 2)),
+        subject_is(Relation::kHolder, animal, thing, t.others(kTreasures, 2)),
         {give(animal, thing, hero)},
         {"\"You lost this,\" it said and gave {A}| {the x}.",
          "It laid something down in front of {A}. It was| {the x}!"});
@@ -218,7 +218,7 @@ void helped_animal(Teller& t) {
 
 void magic_wish(Teller& t) {
   go_out(t, Teller::Where::kOutdoors);
-  const Id hero = t['A'], thing = t.add_thing('o', t.chance(0.5) ? toys() : gifts());
+  const Id hero = t['A'], thing = t.add_thing('o', t.chance(0.5) ? Nouns(kToys) : kGifts);
   static constexpr std::string_view kMagic[] = {"unicorn",      "kind spirit", "little elf",
                                                 "talking fish", "golden bird", "friendly ghost",
                                                 "tiny dragon"};
@@ -229,7 +229,7 @@ void magic_wish(Teller& t) {
   t.tell({begin(Relation::kWish, hero, thing)},
          {"\"I wish I had {a o},\" {A} whispered.", "{A} said, \"I would like {a o}, please.\""});
   t.ask(kConsistency, "the wish",
-        object_is(Relation::kWish, hero, thing, t.others(t.chance(0.5) ? toys() : gifts(), 2)),
+        object_is(Relation::kWish, hero, thing, t.others(t.chance(0.5) ? Nouns(kToys) : kGifts, 2)),
         {make(hero, thing), finish(Relation::kWish, hero, thing)},
         {"There was a flash of light, and in {A's} hands lay| {a x}.",
          "The {N.noun} clapped three times. When {A} looked down, {A.he} was holding| {a x}."});

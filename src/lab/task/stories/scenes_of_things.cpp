@@ -5,12 +5,13 @@ namespace tessera::task::stories {
 namespace {
 
 void color(Teller& t, Id thing) {
-  if (t.chance(0.8)) t.entity(thing).adjective = t.pick(t.chance(0.5) ? colors() : qualities());
+  if (t.chance(0.8))
+    t.entity(thing).adjective = t.pick(t.chance(0.5) ? Words(kColors) : kQualities);
 }
 
 void lost_toy(Teller& t) {
   go_out(t, Teller::Where::kOutdoors);
-  const Id hero = t['A'], toy = t.add_possession('o', toys()), spot = t.add_spot('s', hero);
+  const Id hero = t['A'], toy = t.add_possession('o', kToys), spot = t.add_spot('s', hero);
   color(t, toy);
   t.tell({"{A} had brought {a o}.", "{A} had {a o} and took it everywhere.",
           "{A} carried {a o} under {A.his} arm.", "In {A.his} hands {A} held {a o}."});
@@ -19,7 +20,7 @@ void lost_toy(Teller& t) {
   t.tell({put(hero, toy, spot)}, {"Then {A} put {the o} {to s} and ran off to chase a butterfly.",
                                   "When {A} was tired, {A.he} laid {the o} {to s} to have a rest.",
                                   "{A} wanted to climb, so {A.he} put {the o} {to s} first."});
-  t.add_word('w', t.pick(sad_feelings()));
+  t.add_word('w', t.pick(kSadFeelings));
   t.tell({begin(Relation::kFeeling, hero, t['w'])},
          {"Later {A} looked for {the o}, but {A.he} could not find it. {A.he} was {w}.",
           "An hour later {A} wanted to play again. Where was {the o}? {A} felt {w}.",
@@ -39,7 +40,7 @@ void trade(Teller& t) {
   go_out_with_friend(t);
   const Id hero = t['A'], companion = t['B'];
   const bool toys_traded = t.chance(0.5);
-  const Nouns table = toys_traded ? toys() : fruits();
+  const Nouns table = toys_traded ? Nouns(kToys) : kFruits;
   const Id own = t.add_possession('o', table), other = t.add_thing('p', table);
   t.suppose(
       {begin(Relation::kHolder, other, companion), begin(Relation::kOwner, other, companion)});
@@ -69,7 +70,7 @@ void two_in_a_bag(Teller& t) {
   go_out_with_friend(t);
   const Id hero = t['A'], companion = t['B'], bag = t.add_container('k', hero);
   const bool eat = t.chance(0.6);
-  const Nouns table = !eat ? treasures() : t.chance(0.5) ? fruits() : vegetables();
+  const Nouns table = !eat ? Nouns(kTreasures) : t.chance(0.5) ? Nouns(kFruits) : kVegetables;
   const Id first = t.add_thing('o', table), second = t.add_thing('p', table);
   t.suppose({begin(Relation::kHolder, first, bag), begin(Relation::kHolder, second, bag)});
   t.tell({"{A} had both {a o} and {a p} in {A.his} {k}.",
@@ -105,7 +106,7 @@ void two_pockets(Teller& t) {
     return id;
   };
   const Id left = pocket('s', "left pocket"), right = pocket('u', "right pocket");
-  const Nouns table = t.chance(0.5) ? treasures() : sweets();
+  const Nouns table = t.chance(0.5) ? Nouns(kTreasures) : kSweets;
   const Id one = t.add_thing('o', table), other = t.add_thing('p', table);
   t.suppose({begin(Relation::kHolder, one, left), begin(Relation::kHolder, other, right)});
   t.tell({"{A} had {a o} in {A.his} {s} and {a p} in {A.his} {u}.",
@@ -130,7 +131,7 @@ void two_pockets(Teller& t) {
 void birthday(Teller& t) {
   const bool first = is_first_meeting(t);
   be_home(t);
-  const Id hero = t['A'], companion = t['B'], gift = t.add_possession('o', gifts());
+  const Id hero = t['A'], companion = t['B'], gift = t.add_possession('o', kGifts);
   color(t, gift);
   t.tell({first ? "It was the birthday of {A's} friend {B.name}." : "It was {B's} birthday.",
           first ? "{A's} best friend {B.name} had a birthday party that day."
@@ -147,7 +148,7 @@ void birthday(Teller& t) {
          {"Then {A} walked to {b} and gave {B} the box. \"Happy birthday!\" {A.he} said.",
           "{A} went to {b}, where many guests were singing, and gave {B} the box."});
   t.ask(kConsistency, "what is in the box",
-        subject_is(Relation::kHolder, box, gift, t.others(gifts(), 2)), {take(companion, gift)},
+        subject_is(Relation::kHolder, box, gift, t.others(kGifts, 2)), {take(companion, gift)},
         {"{B} opened the box and found| {a x}.", "Inside the box {B} found| {a x}.",
          "{B} tore off the paper. In the box there was| {a x}."});
   t.tell({"\"I love it! Thank you!\" said {B}.", "{B} hugged {A}. It was the best present of all.",
@@ -168,7 +169,7 @@ void broken_thing(Teller& t) {
   t.tell({"{A} ran through the room and bumped into it. Crash! {The o} broke.",
           "{A} was jumping around and knocked it over. It fell down and broke.",
           "{A} threw a pillow, and {the o} fell and broke into pieces."});
-  t.add_word('w', t.pick(sad_feelings()));
+  t.add_word('w', t.pick(kSadFeelings));
   t.tell({begin(Relation::kFeeling, hero, t['w'])},
          {"{A} was {w}. Should {A.he} hide the pieces?", "{A} felt {w} and wanted to run away."});
   t.tell({"But {A} wanted to be honest.", "Then {A} took a deep breath."});
@@ -187,7 +188,7 @@ void broken_thing(Teller& t) {
 void found_thing(Teller& t) {
   go_out_with_friend(t, Teller::Where::kOutdoors);
   const Id hero = t['A'], companion = t['B'], third = meet_third(t);
-  const Id thing = t.add_thing('o', treasures()), spot = t.add_spot('s', hero);
+  const Id thing = t.add_thing('o', kTreasures), spot = t.add_spot('s', hero);
   color(t, thing);
   t.suppose({begin(Relation::kHolder, thing, spot), begin(Relation::kOwner, thing, third)});
   t.tell({"{a C} named {C.name} sat there and cried. \"I have lost my {o},\" {C.he} said.",
@@ -210,7 +211,7 @@ void found_thing(Teller& t) {
 void shopping(Teller& t) {
   be_home(t);
   const Id hero = t['A'];
-  const Nouns table = t.chance(0.5) ? ingredients() : vegetables();
+  const Nouns table = t.chance(0.5) ? Nouns(kIngredients) : kVegetables;
   const Id first = t.add_thing('o', table), second = t.add_thing('p', table);
   t.tell({begin(Relation::kWish, hero, first), begin(Relation::kWish, hero, second)},
          {"{M} gave {A.him} some money to buy {a o} and {a p}.",

@@ -25,7 +25,7 @@ void add_sight(Teller& t, const Sight& sight) {
 /// On the way somewhere: half of the time nothing.
 void see_something(Teller& t) {
   if (t.chance(0.45)) return;
-  const Sight& sight = t.pick(sights());
+  const Sight& sight = t.pick(kSights);
   add_sight(t, sight);
   if (t.story().noun.empty()) t.story().noun = sight.noun;
   t.tell({"On the way {A.he} saw {a n} {d}.", "{A} stopped to look at {a n} {d}.",
@@ -36,29 +36,29 @@ void see_something(Teller& t) {
 using Detail = void (*)(Teller&);
 constexpr Detail kDetails[] = {
     [](Teller& t) {
-      t.add_thing('f', t.chance(0.5) ? fruits() : sweets());
+      t.add_thing('f', t.chance(0.5) ? Nouns(kFruits) : kSweets);
       t.tell({"For breakfast {A} always ate {a f}.", "{A} could never say no to {a f}."});
     },
     [](Teller& t) {
-      t.add_word('w', t.pick(colors()));
+      t.add_word('w', t.pick(kColors));
       t.tell({"{A's} favorite color was {w}.", "{A} thought that everything should be {w}."});
     },
     [](Teller& t) {
-      t.entity(t.add_thing('f', gifts())).adjective = t.pick(colors());
+      t.entity(t.add_thing('f', kGifts)).adjective = t.pick(kColors);
       t.tell({"In {A's} room there was {a f}.", "{A} had {a f} and was proud of {f.him}."});
     },
     [](Teller& t) {
-      t.add_word('w', t.pick(virtues()));
+      t.add_word('w', t.pick(kVirtues));
       t.tell({"\"Always {w},\" {A's} {M.noun} used to say.",
               "{A.his} {M.noun} had taught {A.him} to {w}."});
     },
     [](Teller& t) {
-      t.add_word('w', t.pick(hobbies()));
+      t.add_word('w', t.pick(kHobbies));
       t.tell({"Some children like to {w}, but not {A}.", "On rainy days {A} liked to {w} instead.",
               "{A} did not know how to {w} yet."});
     },
     [](Teller& t) {
-      t.add_word('w', t.pick(jobs()).who);
+      t.add_word('w', t.pick(kJobs).who);
       t.tell({"Some day {A} wanted to become {a w}.", "{A} dreamed of being {a w}."});
     }};
 
@@ -84,7 +84,7 @@ void open_story(Teller& t) {
                                   .noun = std::string(kin.noun),
                                   .pronoun = kin.pronoun});
   t.suppose({begin(Relation::kPlace, grown_up, t.home())});
-  const std::string_view trait = t.pick(traits()), hobby = t.pick(hobbies());
+  const std::string_view trait = t.pick(kTraits), hobby = t.pick(kHobbies);
   t.story().adjective = trait;
   t.story().verb = hobby.substr(0, hobby.find(' '));
   t.entity(hero).adjective = trait;
@@ -205,8 +205,8 @@ void pass_time(Teller& t) {
 void close_story(Teller& t) {
   t.paragraph();
   const Id hero = t['A'];
-  t.add_word('w', t.pick(glad_feelings()));
-  t.add_word('v', t.pick(virtues()));
+  t.add_word('w', t.pick(kGladFeelings));
+  t.add_word('v', t.pick(kVirtues));
   t.suppose({begin(Relation::kFeeling, hero, t['w'])});
   if (t.world().place_of(hero) != t.home() && t.chance(0.6))
     t.tell({go(hero, t.home())}, {"At the end of the day, {A} went home, tired but {w}.",
@@ -221,7 +221,7 @@ void close_story(Teller& t) {
             "{A} never forgot how important it is to {v}.",
             "And {A} knew that you should always {v}."});
   if (t.story().noun.empty()) {
-    const Sight& sight = t.pick(sights());
+    const Sight& sight = t.pick(kSights);
     add_sight(t, sight);
     t.tell({"That night {A} dreamed of {a n} {d}.",
             "In the evening {A} drew a picture of {a n} {d}.",

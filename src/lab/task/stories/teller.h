@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "lab/task/sequence/draws.h"
-#include "lab/task/stories/lexicon.h"
+#include "lab/task/stories/lexicon_nature.h"
+#include "lab/task/stories/lexicon_people.h"
+#include "lab/task/stories/lexicon_things.h"
 #include "lab/task/stories/story.h"
 
 namespace tessera::task::stories {

@@ -42,7 +42,7 @@ Id Teller::add_friend(char letter) {
   const bool she = chance(0.5);
   const bool animal = letter == 'A' ? chance(0.2) : hero_is_animal();
   std::string_view name, noun = she ? "girl" : "boy";
-  do name = pick(animal ? animal_names() : she ? girls() : boys());
+  do name = pick(animal ? Words(kAnimalNames) : she ? Words(kGirls) : kBoys);
   while (has_name(name));
   while (animal && (noun == "girl" || noun == "boy" || has_noun(noun))) noun = pick(kSpecies);
   const char house = static_cast<char>(letter | 0x20);
@@ -103,19 +103,19 @@ Id Teller::add_drawn(char letter, Kind kind, Places rows, Where where) {
 }
 
 Id Teller::add_place(char letter, Where where) {
-  return add_drawn(letter, Kind::kPlace, outings(), where);
+  return add_drawn(letter, Kind::kPlace, kOutings, where);
 }
 
 Id Teller::add_spot(char letter, Id somebody) {
   const Id place = world_.place_of(somebody);
   const Id id =
-      add_drawn(letter, Kind::kSpot, entity(place).outdoors ? outdoor_spots() : indoor_spots());
+      add_drawn(letter, Kind::kSpot, entity(place).outdoors ? Places(kOutdoorSpots) : kIndoorSpots);
   suppose({begin(Relation::kPlace, id, place)});
   return id;
 }
 
 Id Teller::add_container(char letter, Id carrier) {
-  const Id id = add_drawn(letter, Kind::kSpot, containers());
+  const Id id = add_drawn(letter, Kind::kSpot, kContainers);
   suppose({begin(Relation::kHolder, id, carrier)});
   return id;
 }
