@@ -33,7 +33,7 @@ struct LstmConfig {
 /// An LSTM language model: embedding, LSTM layers (lstm_layer.h), logits by the tied embedding
 /// (Press & Wolf 2017). Dropout as in Zaremba et al. 2014: not on the way from step to step. Its
 /// state has a fixed size, whatever it has read. Each training window starts from an empty state.
-class Lstm : public LanguageModel {
+class Lstm : public TensorStateModel<LanguageModel> {
  public:
   static constexpr std::string_view kKind = "lstm";
   using Config = LstmConfig;
@@ -50,25 +50,22 @@ class Lstm : public LanguageModel {
   LstmLayer layer(int64_t index) const { return LstmLayer(layers_->ptr<LstmLayerImpl>(index)); }
 
   at::Tensor hidden(const at::Tensor& tokens, std::optional<uint64_t> dropout_seed = {}) override;
-  SequenceState empty_state() const override;
-  SequenceOutput read(const at::Tensor& tokens, SequenceState&& state,
-                      int64_t first_output = 0) override;
-  SequenceState state_from(const TensorFile& file, const SequenceState& empty) const override;
   void initialise(uint64_t seed) override;
 
  protected:
   const at::Tensor& embedding() const override { return embedding_; }
 
  private:
-  /// The whole network: the states before each layer's first step and after its last.
-  struct Layers {
-    at::Tensor outputs;       ///< [B, T, C] of the last layer
-    at::Tensor hidden, cell;  ///< [B, L, C]
-  };
-  Layers run(const at::Tensor& ids, const at::Tensor& hidden, const at::Tensor& cell,
-             std::optional<uint64_t> dropout_seed);
-  StateParts state_parts() const;
-  at::Tensor zero_state(int64_t B) const;  // [B, L, C]
+  enum Part : size_t { kHidden, kCell };  // of the state, [B, L, C] each
+
+  /// The whole network: ids [B, T] to the outputs of the last layer [B, T, C].
+  at::Tensor run(const at::Tensor& ids, Parts& state, std::optional<uint64_t> dropout_seed);
+  at::Tensor placed(const at::Tensor& tokens) const override { return placed_tokens(tokens); }
+  StateParts state_parts() const override;
+  Parts first_state(int64_t B) const override;
+  at::Tensor outputs(const at::Tensor& ids, Parts& state, int64_t first_output) override {
+    return run(ids, state, {}).slice(1, first_output);
+  }
 
   LstmConfig config_;
   at::Tensor embedding_;  // [V, C]

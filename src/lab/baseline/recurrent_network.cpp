@@ -80,31 +80,6 @@ RecurrentNetwork::Parts RecurrentNetwork::first_state(int64_t B) const {
   return state;
 }
 
-SequenceState RecurrentNetwork::empty_state() const {
-  return SequenceState(TensorState());
-}
-
-SequenceOutput RecurrentNetwork::read(const at::Tensor& x, SequenceState&& state,
-                                      int64_t first_output) {
-  at::NoGradGuard no_grad;
-  const at::Tensor inputs = placed(x);
-  const int64_t B = inputs.size(0), T = inputs.size(1);
-  check_first_output(first_output, T);
-  const auto& before = state.as<TensorState>();
-  before.check(layout_.state, B, kind());
-  Parts values = before.rows() > 0 ? before.values() : first_state(B);
-  const at::Tensor result = outputs(inputs, values, first_output);
-  if (T == 0) return {result, std::move(state)};
-  NamedTensors next;
-  for (size_t k = 0; k < layout_.state.size(); ++k)
-    next.emplace_back(layout_.state[k].name, values[k]);
-  return {result, SequenceState(TensorState(std::move(next)))};
-}
-
-SequenceState RecurrentNetwork::state_from(const TensorFile& file, const SequenceState&) const {
-  return SequenceState(TensorState::from(file, layout_.state));
-}
-
 void RecurrentNetwork::initialise(uint64_t seed) {
   at::NoGradGuard no_grad;
   Initialiser draw(seed);

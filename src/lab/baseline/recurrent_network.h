@@ -21,21 +21,15 @@ void check_product(std::initializer_list<std::pair<std::string_view, int64_t>> f
 /// What the recurrent networks over vectors have in common: x [B, T, in] -> [B, T, out] by a
 /// recurrence, whose state at the start is learned, and a linear head. Gradients go through all
 /// steps. The state is a TensorState with the parts that the network names. No dropout.
-class RecurrentNetwork : public SequenceModel {
+class RecurrentNetwork : public TensorStateModel<SequenceModel> {
  public:
   at::Tensor forward(const at::Tensor& x, std::optional<uint64_t> dropout_seed = {},
                      int64_t first_output = 0) override;
-  SequenceState empty_state() const override;
-  SequenceOutput read(const at::Tensor& x, SequenceState&& state,
-                      int64_t first_output = 0) override;
-  SequenceState state_from(const TensorFile& file, const SequenceState& empty) const override;
   /// Linear maps as PyTorch draws them, LSTM layers as LstmLayer says, norms at 1 and 0, and first
   /// states at 0.
   void initialise(uint64_t seed) override;
 
  protected:
-  using Parts = std::vector<at::Tensor>;  ///< [B, ..] each, in the order of the StateParts
-
   struct Layout {
     int64_t inputs, features, outputs;  ///< widths; features: what the head maps to outputs
     StateParts state;                   ///< a size of -1 is 1 at the start and grows with each step
@@ -45,14 +39,14 @@ class RecurrentNetwork : public SequenceModel {
   /// The recurrence: x [B, T, in], T > 0, from `state`, which becomes the one after the last step,
   /// to the features [B, T - first_output, features].
   virtual at::Tensor run(const at::Tensor& x, Parts& state, int64_t first_output) = 0;
-  /// The state of B sequences that have read nothing.
-  virtual Parts first_state(int64_t B) const;
+  Parts first_state(int64_t B) const override;
   /// The parameter first_<name> of a learned part; not defined for another.
   const at::Tensor& first(size_t part) const { return first_.at(part); }
 
  private:
-  at::Tensor placed(const at::Tensor& x) const;
-  at::Tensor outputs(const at::Tensor& x, Parts& state, int64_t first_output);
+  at::Tensor placed(const at::Tensor& x) const override;
+  StateParts state_parts() const override { return layout_.state; }
+  at::Tensor outputs(const at::Tensor& x, Parts& state, int64_t first_output) override;
 
   Layout layout_;
   Parts first_;

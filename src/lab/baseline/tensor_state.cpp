@@ -17,6 +17,10 @@ std::vector<int64_t> sizes_of(const StatePart& part, int64_t batch) {
 
 }  // namespace
 
+TensorState::TensorState(const StateParts& parts, const std::vector<at::Tensor>& values) {
+  for (size_t k = 0; k < parts.size(); ++k) parts_.emplace_back(parts[k].name, values[k]);
+}
+
 TensorState TensorState::from(const TensorFile& file, const StateParts& parts,
                               const std::string& prefix) {
   TensorState state;

@@ -1,11 +1,15 @@
 #pragma once
 
+#include <ATen/core/grad_mode.h>
+
+#include <concepts>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "tessera/memory/stored_pairs.h"
+#include "tessera/model/sequence_model.h"
 #include "tessera/tensor/tensor_file.h"
 
 namespace tessera {
@@ -26,6 +30,7 @@ class TensorState {
   /// A state that has read nothing.
   TensorState() = default;
   explicit TensorState(NamedTensors parts) : parts_(std::move(parts)) {}
+  TensorState(const StateParts& parts, const std::vector<at::Tensor>& values);
   /// The same of a block; it stores no pairs.
   explicit TensorState(const PairOptions&) {}
   PairOptions options() const { return {}; }
@@ -46,6 +51,43 @@ class TensorState {
 
  private:
   NamedTensors parts_;
+};
+
+/// A model, a SequenceModel or a LanguageModel, whose state is a TensorState.
+template <std::derived_from<SequenceModel> Model>
+class TensorStateModel : public Model {
+ public:
+  SequenceState empty_state() const override { return SequenceState(TensorState()); }
+
+  SequenceOutput read(const at::Tensor& inputs, SequenceState&& state,
+                      int64_t first_output = 0) override {
+    at::NoGradGuard no_grad;
+    const at::Tensor x = placed(inputs);
+    const int64_t B = x.size(0), T = x.size(1);
+    this->check_first_output(first_output, T);
+    const auto& before = state.as<TensorState>();
+    before.check(state_parts(), B, this->kind());
+    Parts values = before.rows() > 0 ? before.values() : first_state(B);
+    at::Tensor result = outputs(x, values, first_output);
+    if (T == 0) return {std::move(result), std::move(state)};
+    return {std::move(result), SequenceState(TensorState(state_parts(), values))};
+  }
+
+  SequenceState state_from(const TensorFile& file, const SequenceState&) const override {
+    return SequenceState(TensorState::from(file, state_parts()));
+  }
+
+ protected:
+  using Parts = std::vector<at::Tensor>;  ///< [B, ..] each, in the order of state_parts()
+
+  /// The inputs, [B, T, ..], on the model's device. Throws UsageError where they do not fit.
+  virtual at::Tensor placed(const at::Tensor& inputs) const = 0;
+  virtual StateParts state_parts() const = 0;
+  /// The state of B sequences that have read nothing.
+  virtual Parts first_state(int64_t B) const = 0;
+  /// What it says of the steps from first_output on, [B, T - first_output, ..]. x: placed inputs,
+  /// which go on from `state`; that becomes the one after the last step.
+  virtual at::Tensor outputs(const at::Tensor& x, Parts& state, int64_t first_output) = 0;
 };
 
 }  // namespace tessera

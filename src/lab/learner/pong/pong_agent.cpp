@@ -36,14 +36,9 @@ void draw_rows(Initialiser& draw, const torch::nn::Linear& map, double length) {
   map->weight.mul_(length / map->weight.norm(2, {1}, /*keepdim=*/true));
 }
 
-PongAgentState as_agent_state(const TensorState& state, bool has_item) {
-  return {state.part(0), state.part(1), has_item ? state.part(2) : at::Tensor()};
-}
-
-SequenceState as_sequence_state(const PongAgentState& state) {
-  NamedTensors parts = {{"hidden", state.hidden}, {"cell", state.cell}};
-  if (state.item.defined()) parts.emplace_back("item", state.item);
-  return SequenceState(TensorState(std::move(parts)));
+std::vector<at::Tensor> parts_of(const PongAgentState& state) {
+  if (!state.item.defined()) return {state.hidden, state.cell};
+  return {state.hidden, state.cell, state.item};
 }
 
 }  // namespace
@@ -201,56 +196,42 @@ config::Json PongNetwork::hyper_parameters() const {
   return config::to_json(config_);
 }
 
-/// The outputs of the steps from first_output on; `state` becomes that after the last one.
-at::Tensor PongNetwork::run(const at::Tensor& frames, PongAgentState& state, int64_t first_output) {
+at::Tensor PongNetwork::placed(const at::Tensor& frames) const {
+  check_shape(frames, {-1, -1, config_.size * config_.size}, "PongNetwork: frames");
+  return frames;
+}
+
+StateParts PongNetwork::state_parts() const {
+  const int64_t H = config_.agent.hidden, D = config_.agent.width;
+  StateParts parts = {{"hidden", {H}}, {"cell", {H}}};
+  if (config_.agent.memory == PongMemory::kStm) parts.push_back({"item", {D, D}});
+  return parts;
+}
+
+PongNetwork::Parts PongNetwork::first_state(int64_t B) const {
+  return parts_of(agent->initial_state(B));
+}
+
+at::Tensor PongNetwork::outputs(const at::Tensor& frames, Parts& state, int64_t first_output) {
   const int64_t B = frames.size(0), T = frames.size(1), size = config_.size;
-  std::vector<at::Tensor> outputs;
+  std::vector<at::Tensor> outputs = {at::zeros({B, 0, config_.actions + 1}, frames.options())};
   for (int64_t t = 0; t < T; ++t) {
-    const auto [logits, values, after] =
-        agent->step(frames.select(1, t).reshape({B, size, size}), state);
-    state = after;
-    if (t >= first_output) outputs.push_back(at::cat({logits, values.unsqueeze(1)}, 1));
+    const auto [logits, values, after] = agent->step(
+        frames.select(1, t).reshape({B, size, size}),
+        {state[kHidden], state[kCell], state.size() > kItem ? state[kItem] : at::Tensor()});
+    state = parts_of(after);
+    if (t >= first_output)
+      outputs.push_back(at::cat({logits, values.unsqueeze(1)}, 1).unsqueeze(1));
   }
-  if (outputs.empty()) return at::zeros({B, 0, config_.actions + 1}, frames.options());
-  return at::stack(outputs, 1);  // [B, T - first_output, actions + 1]
+  return at::cat(outputs, 1);
 }
 
 at::Tensor PongNetwork::forward(const at::Tensor& frames, std::optional<uint64_t>,
                                 int64_t first_output) {
-  check_shape(frames, {-1, -1, config_.size * config_.size}, "PongNetwork: frames");
-  check_first_output(first_output, frames.size(1));
-  PongAgentState state = agent->initial_state(frames.size(0));
-  return run(frames, state, first_output);
-}
-
-StateParts PongNetwork::state_parts() const {
-  const SequenceState first = as_sequence_state(agent->initial_state(1));
-  StateParts parts;
-  for (const auto& [name, values] : first.tensors())
-    parts.push_back({.name = name, .sizes = values.sizes().slice(1).vec()});
-  return parts;
-}
-
-SequenceState PongNetwork::empty_state() const {
-  return SequenceState(TensorState());
-}
-
-SequenceOutput PongNetwork::read(const at::Tensor& frames, SequenceState&& state,
-                                 int64_t first_output) {
-  at::NoGradGuard no_grad;
-  check_shape(frames, {-1, -1, config_.size * config_.size}, "PongNetwork: frames");
-  check_first_output(first_output, frames.size(1));
-  const auto& before = state.as<TensorState>();
-  before.check(state_parts(), frames.size(0), kKind);
-  PongAgentState values = agent->initial_state(frames.size(0));
-  if (before.rows() > 0) values = as_agent_state(before, values.item.defined());
-  const at::Tensor outputs = run(frames, values, first_output);
-  if (frames.size(1) == 0) return {outputs, std::move(state)};
-  return {outputs, as_sequence_state(values)};
-}
-
-SequenceState PongNetwork::state_from(const TensorFile& file, const SequenceState&) const {
-  return SequenceState(TensorState::from(file, state_parts()));
+  const at::Tensor seen = placed(frames);
+  check_first_output(first_output, seen.size(1));
+  Parts state = first_state(seen.size(0));
+  return outputs(seen, state, first_output);
 }
 
 void PongNetwork::initialise(uint64_t seed) {

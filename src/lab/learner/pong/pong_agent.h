@@ -121,7 +121,7 @@ struct PongNetworkConfig {
 /// normalised frames, row by row, [B, T, size size]; its outputs are the logits of the actions and
 /// the value of the state, [B, T, actions + 1]. Its state is a TensorState: "hidden", "cell" and,
 /// of a two-memory model, "item". It has no dropout.
-class PongNetwork : public SequenceModel {
+class PongNetwork : public TensorStateModel<SequenceModel> {
  public:
   static constexpr std::string_view kKind = "pong_agent";
   using Config = PongNetworkConfig;
@@ -137,17 +137,17 @@ class PongNetwork : public SequenceModel {
 
   at::Tensor forward(const at::Tensor& frames, std::optional<uint64_t> dropout_seed = {},
                      int64_t first_output = 0) override;
-  SequenceState empty_state() const override;
-  SequenceOutput read(const at::Tensor& frames, SequenceState&& state,
-                      int64_t first_output = 0) override;
-  SequenceState state_from(const TensorFile& file, const SequenceState& empty) const override;
   void initialise(uint64_t seed) override;
 
   PongAgent agent = nullptr;
 
  private:
-  at::Tensor run(const at::Tensor& frames, PongAgentState& state, int64_t first_output);
-  StateParts state_parts() const;
+  enum Part : size_t { kHidden, kCell, kItem };  // of the state; no item without an stm
+
+  at::Tensor placed(const at::Tensor& frames) const override;
+  StateParts state_parts() const override;
+  Parts first_state(int64_t B) const override;
+  at::Tensor outputs(const at::Tensor& frames, Parts& state, int64_t first_output) override;
 
   PongNetworkConfig config_;
 };
