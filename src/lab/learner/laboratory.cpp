@@ -22,7 +22,6 @@
 #include "lab/task/sequence/task_kinds.h"
 #include "lab/task/stories/story_files.h"
 #include "tessera/base/suggestion.h"
-#include "tessera/model/model_kind.h"
 #include "tessera/text/corpus.h"
 
 namespace tessera::task {

@@ -5,8 +5,6 @@
 #include <functional>
 #include <unordered_set>
 
-#include "lab/task/babi/story.h"
-#include "lab/task/sequence/sequence_task.h"
 #include "tessera/base/file.h"
 
 namespace tessera::task {

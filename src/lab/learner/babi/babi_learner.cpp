@@ -13,7 +13,6 @@
 #include "tessera/base/progress.h"
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/report/study_results.h"
-#include "tessera/train/learner.h"
 
 namespace tessera::task {
 namespace {

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "lab/learner/task_tables.h"
-#include "lab/task/sequence/sequence_task.h"
 #include "tessera/base/config.h"
 #include "tessera/base/consecutive.h"
 #include "tessera/base/error.h"

@@ -7,9 +7,7 @@
 
 #include "lab/learner/sequence/file_task.h"
 #include "lab/learner/task_tables.h"
-#include "lab/task/sequence/sequence_task.h"
 #include "lab/task/sequence/task_kinds.h"
-#include "tessera/base/config.h"
 #include "tessera/base/error.h"
 #include "tessera/checkpoint/source_model.h"
 #include "tessera/model/model_kind.h"

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "lab/task/babi/simulated_tasks.h"
-#include "lab/task/sequence/sequence_task.h"
 #include "tessera/base/file.h"
 
 namespace tessera::task {

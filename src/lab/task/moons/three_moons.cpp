@@ -9,7 +9,6 @@
 #include <numeric>
 
 #include "lab/task/sequence/draws.h"
-#include "lab/task/sequence/sequence_task.h"
 
 namespace tessera::task {
 namespace {

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "lab/task/sequence/draws.h"
-#include "lab/task/sequence/sequence_task.h"
 #include "tessera/base/error.h"
 
 namespace tessera::task {

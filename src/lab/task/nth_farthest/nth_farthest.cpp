@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "lab/task/sequence/draws.h"
-#include "lab/task/sequence/sequence_task.h"
 #include "tessera/base/consecutive.h"
 
 namespace tessera::task {

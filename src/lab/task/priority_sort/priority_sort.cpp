@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "lab/task/sequence/draws.h"
-#include "lab/task/sequence/sequence_task.h"
 #include "tessera/base/consecutive.h"
 
 namespace tessera::task {

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "lab/task/sequence/draws.h"
-#include "lab/task/sequence/sequence_task.h"
 
 namespace tessera::task {
 
@@ -91,7 +90,8 @@ std::vector<Level> RelationalRecall::levels() const {
     const auto items = static_cast<double>(intended ? drawn : config_.fixed);
     const auto length = static_cast<double>(intended ? config_.fixed : drawn);
     vectors += length / sizes;
-    // Another item is the answer with 1 / (items - 1); a wrong one shares half of its bits.
+    // Another item is the answer with 1 / (items - 1); a wrong one differs in half of its bits, but
+    // for some more (0.2 % of 96 bits), since the answer was chosen by its distance.
     wrong_items += length * (items - 2) / (items - 1) / sizes;
   }
   const double half_width = 0.5 * static_cast<double>(config_.bits);

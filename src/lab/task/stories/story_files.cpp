@@ -8,7 +8,6 @@
 
 #include "lab/task/sequence/sequence_task.h"
 #include "tessera/base/file.h"
-#include "tessera/data/text_source.h"
 
 namespace tessera::task::stories {
 namespace {
