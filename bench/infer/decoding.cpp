@@ -11,9 +11,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "bench/support/clocks.h"
 #include "bench/support/program.h"
 #include "tessera/infer/streaming_session.h"
 #include "tessera/model/model_kind.h"
@@ -39,13 +39,6 @@ std::shared_ptr<LanguageModel> random_model(const std::string& kind, ops::Weight
   return model;
 }
 
-template <typename Work>
-double seconds(Work&& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 void measure(const std::string& kind, ops::WeightType type) {
   const auto model = random_model(kind, type);
   Tokens prompt;
@@ -53,21 +46,21 @@ void measure(const std::string& kind, ops::WeightType type) {
   double reading = 1e9, reading_on = 1e9, reading_full = 1e9, writing = 1e9;
   for (int64_t repetition = 0; repetition < kRepetitions; ++repetition) {
     StreamingSession session(*model, Reading::kStreaming);
-    reading = std::min(reading, seconds([&] { session.add({prompt}); }));
+    reading = std::min(reading, seconds_of([&] { session.add({prompt}); }));
     for (int64_t step = 0; step < kSteps; ++step)
-      writing = std::min(writing, seconds([&] { session.step({1}); }));
-    reading_on = std::min(reading_on, seconds([&] { session.read({prompt}); }));
+      writing = std::min(writing, seconds_of([&] { session.step({1}); }));
+    reading_on = std::min(reading_on, seconds_of([&] { session.read({prompt}); }));
     if (repetition >= 2) continue;
     StreamingSession bounded(*model, Reading::kStreaming, {kPrompt, Eviction::kOldest});
     bounded.add({prompt});
-    reading_full = std::min(reading_full, seconds([&] { bounded.read({prompt}); }));
+    reading_full = std::min(reading_full, seconds_of([&] { bounded.read({prompt}); }));
   }
   StreamingSession streams(*model, Reading::kStreaming);
   for (int64_t s = 0; s < kStreams; ++s) streams.add({prompt});
   double writing_streams = 1e9;
   for (int64_t step = 0; step < kSteps / 4; ++step)
     writing_streams =
-        std::min(writing_streams, seconds([&] { streams.step(Tokens(kStreams, 1)); }));
+        std::min(writing_streams, seconds_of([&] { streams.step(Tokens(kStreams, 1)); }));
   fmt::print(
       "{{\"reading\": {:.1f}, \"writing\": {:.2f}, \"writing_streams\": {:.1f}, \"reading_on\": "
       "{:.1f}, \"reading_full\": {:.1f}}}\n",

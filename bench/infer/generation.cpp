@@ -9,11 +9,12 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
-#include <chrono>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <tuple>
 
+#include "bench/support/clocks.h"
 #include "bench/support/program.h"
 #include "tessera/infer/streaming_session.h"
 #include "tessera/model/memory_mosaic.h"
@@ -56,12 +57,7 @@ Tokens text_of(int64_t length, int64_t vocabulary) {
 template <typename Work>
 double best_seconds(int repetitions, Work&& work) {
   double best = INFINITY;
-  for (int i = 0; i < repetitions; ++i) {
-    const auto start = std::chrono::steady_clock::now();
-    work();
-    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-    best = std::min(best, taken.count());
-  }
+  for (int i = 0; i < repetitions; ++i) best = std::min(best, seconds_of(work));
   return best;
 }
 
@@ -115,15 +111,15 @@ void streaming(benchmark::State& state, const MemoryMosaicConfig& config) {
   double step_seconds = INFINITY;
   for (auto _ : state) {
     if (steps++ % kStepsFromOneContext == 0) session = prompted;
-    const auto start = std::chrono::steady_clock::now();
-    const at::Tensor logits = session.step(Tokens(batch, 1));
-    const size_t V = config.vocabulary;
-    for (int64_t row = 0; row < batch; ++row)
-      benchmark::DoNotOptimize(
-          draw_token({logits.data_ptr<float>() + row * V, V}, session.tokens()[row], {}, row));
-    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-    state.SetIterationTime(taken.count());
-    step_seconds = std::min(step_seconds, taken.count());
+    const double taken = seconds_of([&] {
+      const at::Tensor logits = session.step(Tokens(batch, 1));
+      const size_t V = config.vocabulary;
+      for (int64_t row = 0; row < batch; ++row)
+        benchmark::DoNotOptimize(
+            draw_token({logits.data_ptr<float>() + row * V, V}, session.tokens()[row], {}, row));
+    });
+    state.SetIterationTime(taken);
+    step_seconds = std::min(step_seconds, taken);
   }
   const double pair_bytes = pairs.bytes * 2 * config.layers * config.channels * context * batch;
   state.counters["tokens/s"] = batch / step_seconds;

@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "bench/support/cpu_clock.h"
+#include "bench/support/clocks.h"
 #include "bench/support/machine_peaks.h"
 
 namespace tessera::bench::correlation {
@@ -68,14 +68,9 @@ void read(benchmark::State& state) {
 }
 
 const Program program("memo/correlation", [] {
-  benchmark::RegisterBenchmark("add_sign_pairs", add_sign_pairs)
-      ->Arg(1024)
-      ->Arg(4096)
-      ->Unit(benchmark::kMillisecond);
-  benchmark::RegisterBenchmark("add_byte_pairs", add_byte_pairs)
-      ->Arg(1024)
-      ->Arg(4096)
-      ->Unit(benchmark::kMillisecond);
+  for (const auto& [name, add] :
+       {std::pair("add_sign_pairs", &add_sign_pairs), std::pair("add_byte_pairs", &add_byte_pairs)})
+    benchmark::RegisterBenchmark(name, add)->Arg(1024)->Arg(4096)->Unit(benchmark::kMillisecond);
   benchmark::RegisterBenchmark("read", read)
       ->ArgNames({"d", "queries"})
       ->ArgsProduct({{1024, 4096}, {1, 3, 8, 9, 768}})

@@ -12,13 +12,12 @@
 #include <ATen/ATen.h>
 #include <benchmark/benchmark.h>
 
-#include <chrono>
 #include <map>
 #include <span>
 #include <vector>
 
 #include "bench/memo/authors_memo.h"
-#include "bench/support/cpu_clock.h"
+#include "bench/support/clocks.h"
 #include "bench/support/machine_peaks.h"
 #include "tessera/base/random.h"
 #include "tessera/memo/text_reader.h"
@@ -50,13 +49,13 @@ TextMemoryConfig config(WindowCodeKind code, int64_t d) {
 /// Runs `step` as the benchmark's iterations, `tokens` each; returns tokens a second of the CPU.
 template <typename Step>
 double measure(benchmark::State& state, int64_t tokens, const Step& step) {
-  const auto wall = std::chrono::steady_clock::now();
   const double cpu = bench::cpu_seconds();
-  for (auto _ : state) step();
+  const double seconds = bench::seconds_of([&] {
+    for (auto _ : state) step();
+  });
   const double done = static_cast<double>(state.iterations() * tokens);
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - wall;
   const double rate = done / (bench::cpu_seconds() - cpu);
-  state.counters["tok/s"] = done / seconds.count();
+  state.counters["tok/s"] = done / seconds;
   state.counters["tok/cpu-s"] = rate;
   return rate;
 }

@@ -12,13 +12,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
+#include <cmath>
 #include <functional>
 #include <limits>
 
 #include "bench/model/plain_stm.h"
-#include "bench/support/cpu_clock.h"
+#include "bench/support/clocks.h"
 #include "bench/support/program.h"
+#include "tessera/train/checkpoint.h"
 #include "tessera/train/optimizer.h"
 
 namespace tessera::bench::stm_training {
@@ -40,11 +41,8 @@ struct Seconds {
 
   void keep_least(const std::function<void()>& work) {
     const double start = bench::cpu_seconds();
-    const auto wall_start = std::chrono::steady_clock::now();
-    work();
+    wall = std::min(wall, bench::seconds_of(work));
     cpu = std::min(cpu, bench::cpu_seconds() - start);
-    wall = std::min(
-        wall, std::chrono::duration<double>(std::chrono::steady_clock::now() - wall_start).count());
   }
 };
 
@@ -70,10 +68,7 @@ class Bench {
     at::manual_seed(3);
     x_ = at::randn({batch, task.steps, task.in});
     targets_ = at::rand({batch, task.outputs, task.out}).round();
-    NamedTensors parameters;
-    for (const auto& item : model_.named_parameters())
-      parameters.emplace_back(item.key(), item.value());
-    optimizer_ = std::make_unique<AdamW>(parameters, AdamWConfig());
+    optimizer_ = std::make_unique<AdamW>(trainable_parameters(model_), AdamWConfig());
   }
 
   static StmConfig config_of(const Task& task) {

@@ -14,19 +14,20 @@
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 
-#include <chrono>
 #include <concepts>
 #include <functional>
 #include <limits>
 #include <memory>
 
 #include "bench/model/dense_mosaic.h"
+#include "bench/support/clocks.h"
 #include "bench/support/peak_memory.h"
 #include "bench/support/program.h"
 #include "tessera/model/gpt.h"
 #include "tessera/model/memory_mosaic.h"
 #include "tessera/model/memory_mosaic_v2.h"
 #include "tessera/tensor/device.h"
+#include "tessera/train/checkpoint.h"
 #include "tessera/train/optimizer.h"
 
 namespace tessera::bench::training {
@@ -63,12 +64,6 @@ Config config_of(const Shape& shape, ops::Precision precision) {
   return config;
 }
 
-double seconds_of(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 class Variant {
  public:
   using Loss = std::function<at::Tensor(const at::Tensor& tokens, const at::Tensor& targets)>;
@@ -76,10 +71,7 @@ class Variant {
   Variant(std::string name, const Shape& shape, std::shared_ptr<LanguageModel> model, Loss loss)
       : name_(std::move(name)), model_(std::move(model)), loss_(std::move(loss)) {
     model_->to(shape.device);
-    NamedTensors parameters;
-    for (const auto& item : model_->named_parameters())
-      parameters.emplace_back(item.key(), item.value());
-    optimizer_ = std::make_unique<AdamW>(parameters, AdamWConfig());
+    optimizer_ = std::make_unique<AdamW>(trainable_parameters(*model_), AdamWConfig());
   }
 
   void step(const at::Tensor& tokens, const at::Tensor& targets) {

@@ -46,14 +46,12 @@ void leaky_average_dense(benchmark::State& state) {
 }
 
 const Program program("ops/averages", [] {
-  benchmark::RegisterBenchmark("leaky_average_dense", leaky_average_dense)
-      ->RangeMultiplier(2)
-      ->Range(256, 2048)
-      ->Unit(benchmark::kMillisecond);
-  benchmark::RegisterBenchmark("leaky_average_fused", leaky_average_fused)
-      ->RangeMultiplier(2)
-      ->Range(256, 2048)
-      ->Unit(benchmark::kMillisecond);
+  for (const auto& [name, average] : {std::pair("leaky_average_dense", &leaky_average_dense),
+                                      std::pair("leaky_average_fused", &leaky_average_fused)})
+    benchmark::RegisterBenchmark(name, average)
+        ->RangeMultiplier(2)
+        ->Range(256, 2048)
+        ->Unit(benchmark::kMillisecond);
 });
 
 }  // namespace

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/support/cpu_clock.h"
+#include "bench/support/clocks.h"
 #include "bench/support/peak_memory.h"
 #include "bench/support/program.h"
 #include "tessera/base/error.h"

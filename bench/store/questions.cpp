@@ -13,7 +13,7 @@
 #include <filesystem>
 #include <functional>
 
-#include "bench/support/cpu_clock.h"
+#include "bench/support/clocks.h"
 #include "bench/support/program.h"
 #include "tessera/base/error.h"
 #include "tessera/base/random.h"

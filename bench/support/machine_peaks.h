@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "bench/support/cpu_clock.h"
+#include "bench/support/clocks.h"
 
 // What one core of this machine can do at most: the ceilings that rates are held against.
 

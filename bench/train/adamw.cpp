@@ -52,16 +52,13 @@ void torch_optim(benchmark::State& state) {
 }
 
 const Program program("train/adamw", [] {
-  benchmark::RegisterBenchmark("fused", fused)
-      ->Arg(1)
-      ->Arg(2)
-      ->Unit(benchmark::kMillisecond)
-      ->UseRealTime();
-  benchmark::RegisterBenchmark("torch_optim", torch_optim)
-      ->Arg(1)
-      ->Arg(2)
-      ->Unit(benchmark::kMillisecond)
-      ->UseRealTime();
+  for (const auto& [name, step] :
+       {std::pair("fused", &fused), std::pair("torch_optim", &torch_optim)})
+    benchmark::RegisterBenchmark(name, step)
+        ->Arg(1)
+        ->Arg(2)
+        ->Unit(benchmark::kMillisecond)
+        ->UseRealTime();
 });
 
 }  // namespace

@@ -11,27 +11,20 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numbers>
 
-#include "bench/support/cpu_clock.h"
+#include "bench/support/clocks.h"
 #include "bench/support/program.h"
 #include "lab/learner/moons/complex_mosaic.h"
+#include "lab/learner/sequence/task_batch.h"
+#include "lab/task/moons/three_moons.h"
+#include "lab/task/sequence/draws.h"
+#include "tessera/train/checkpoint.h"
 #include "tessera/train/optimizer.h"
 
 namespace tessera::bench::three_moons {
 namespace {
 
-constexpr int64_t kSteps = 800;
-constexpr double kRate = 800.0 / 18, kClip = 0.5;
-
-/// Moons of the periods 1, 2, 3: [B, steps + 1, 6].
-at::Tensor moons(int64_t batch) {
-  const at::Tensor periods = at::tensor({1.0, 2.0, 3.0}, at::kDouble);
-  const at::Tensor starts = at::rand({batch, 1, 1}, at::kDouble) * 8399;
-  const at::Tensor times = (starts + at::arange(kSteps + 1, at::kDouble).unsqueeze(1)) / kRate;
-  const at::Tensor angles = times * 2 * std::numbers::pi / periods + 0.3;  // [B, steps + 1, 3]
-  return at::stack({angles.sin(), angles.cos()}, -1).flatten(2).to(at::kFloat);
-}
+const task::ThreeMoonsConfig kTask = {.periods = {1, 2, 3}};
 
 /// The network of the same weights, [2 out, 2 in] real numbers each, as the authors compute it.
 class PlainMosaic {
@@ -45,7 +38,7 @@ class PlainMosaic {
           item.key(),
           blocks.reshape({2 * re.size(0), 2 * re.size(1)}).clone().requires_grad_(true));
     }
-    mask_ = at::full({kSteps, kSteps}, -1e10).triu(0);
+    mask_ = at::full({kTask.steps, kTask.steps}, -1e10).triu(0);
   }
   const NamedTensors& weights() const { return weights_; }
 
@@ -90,15 +83,16 @@ struct Measured {
 };
 
 template <typename Forward>
-Measured measure(const NamedTensors& weights, const at::Tensor& observations, int64_t rounds,
+Measured measure(const NamedTensors& weights, const task::TaskBatch& batch, int64_t rounds,
                  const Forward& forward) {
   AdamW optimizer(weights, {.weight_decay = 0, .beta2 = 0.999, .bias_correction = false});
-  const at::Tensor x = observations.slice(1, 0, kSteps), next = observations.slice(1, 1);
+  const at::Tensor x = batch.inputs.transpose(0, 1).contiguous(),
+                   next = batch.targets.transpose(0, 1).contiguous();
   Measured measured;
   for (int64_t round = 0; round <= rounds; ++round) {
     const double start = bench::cpu_seconds();
     optimizer.clear_gradients();
-    const at::Tensor loss = (forward(x) - next).clamp(-kClip, kClip).square().mean();
+    const at::Tensor loss = (forward(x) - next).clamp(-kTask.clip, kTask.clip).square().mean();
     loss.backward();
     optimizer.step(1e-2);
     measured.loss = loss.item<double>();
@@ -108,31 +102,30 @@ Measured measure(const NamedTensors& weights, const at::Tensor& observations, in
 }
 
 void run(int64_t heads, int64_t batch, int64_t rounds) {
-  at::manual_seed(3);
   const ComplexMosaicConfig config{.heads = heads};
-  const at::Tensor observations = moons(batch).contiguous();
+  const task::TaskBatch observations =
+      task::make_batch(task::ThreeMoons(kTask), 3, task::fresh_samples(0, batch));
   ComplexMosaic model(config, 1);
   const PlainMosaic plain(model, config);
   const Measured theirs = measure(plain.weights(), observations, rounds,
                                   [&](const at::Tensor& x) { return plain.forward(x); });
-  NamedTensors parameters;
-  for (const auto& item : model.named_parameters())
-    parameters.emplace_back(item.key(), item.value());
-  const Measured ours = measure(parameters, observations, rounds,
+  const Measured ours = measure(trainable_parameters(model), observations, rounds,
                                 [&](const at::Tensor& x) { return model.forward(x); });
   fmt::print("{} head{}  plain {:7.4f} s  ours {:7.4f} s  ratio {:5.1f}  loss {:.5f} and {:.5f}\n",
              heads, heads == 1 ? " " : "s", theirs.seconds, ours.seconds,
              theirs.seconds / ours.seconds, theirs.loss, ours.loss);
 }
 
-const Program program(
-    "lab/learner/three_moons", "[BATCH [THREADS [ROUNDS]]]", [](const Words& words) {
-      const int64_t batch = !words.empty() ? std::stoll(words[0]) : 64;
-      at::set_num_threads(words.size() > 1 ? std::stoi(words[1]) : 1);
-      const int64_t rounds = words.size() > 2 ? std::stoll(words[2]) : 3;
-      fmt::print("CPU seconds of a training iteration, {} sequences of {} steps\n", batch, kSteps);
-      for (const int64_t heads : {1, 3}) run(heads, batch, rounds);
-    });
+const Program program("lab/learner/three_moons", "[BATCH [THREADS [ROUNDS]]]",
+                      [](const Words& words) {
+                        const int64_t batch = !words.empty() ? std::stoll(words[0]) : 64;
+                        at::set_num_threads(words.size() > 1 ? std::stoi(words[1]) : 1);
+                        const int64_t rounds = words.size() > 2 ? std::stoll(words[2]) : 3;
+                        fmt::print(
+                            "CPU seconds of a training iteration, {} sequences of {} steps\n",
+                            batch, kTask.steps);
+                        for (const int64_t heads : {1, 3}) run(heads, batch, rounds);
+                      });
 
 }  // namespace
 }  // namespace tessera::bench::three_moons

@@ -104,24 +104,17 @@ void gpt_streams(benchmark::State& state) {
 }
 
 const Program program("program/serve/server", [] {
-  benchmark::RegisterBenchmark("library_call", library_call)
-      ->Unit(benchmark::kMicrosecond)
-      ->UseRealTime();
-  benchmark::RegisterBenchmark("request_over_http", request_over_http)
-      ->Unit(benchmark::kMicrosecond)
-      ->UseRealTime();
-  benchmark::RegisterBenchmark("mosaic_streams", mosaic_streams)
-      ->Arg(1)
-      ->Arg(4)
-      ->Arg(16)
-      ->Unit(benchmark::kMillisecond)
-      ->UseRealTime();
-  benchmark::RegisterBenchmark("gpt_streams", gpt_streams)
-      ->Arg(1)
-      ->Arg(4)
-      ->Arg(16)
-      ->Unit(benchmark::kMillisecond)
-      ->UseRealTime();
+  for (const auto& [name, ask] : {std::pair("library_call", &library_call),
+                                  std::pair("request_over_http", &request_over_http)})
+    benchmark::RegisterBenchmark(name, ask)->Unit(benchmark::kMicrosecond)->UseRealTime();
+  for (const auto& [name, write] :
+       {std::pair("mosaic_streams", &mosaic_streams), std::pair("gpt_streams", &gpt_streams)})
+    benchmark::RegisterBenchmark(name, write)
+        ->Arg(1)
+        ->Arg(4)
+        ->Arg(16)
+        ->Unit(benchmark::kMillisecond)
+        ->UseRealTime();
 });
 
 }  // namespace
