@@ -11,29 +11,28 @@ namespace {
 
 constexpr int64_t kDigits = 10;
 
-/// Probability that `count` of n draws hit something that each hits with probability p.
-double binomial(int64_t n, int64_t count, double p) {
-  const auto all = static_cast<double>(n), hits = static_cast<double>(count);
-  const double ways = std::lgamma(all + 1) - std::lgamma(hits + 1) - std::lgamma(all - hits + 1);
-  return std::exp(ways) * std::pow(p, hits) * std::pow(1 - p, all - hits);
+/// Probability of a count in Poisson's law.
+double poisson(int64_t count, double mean) {
+  const auto k = static_cast<double>(count);
+  return std::exp(k * std::log(mean) - mean - std::lgamma(k + 1));
 }
 
-/// Probability that no digit comes up more than `most` times in `draws`.
+/// Probability that no digit comes up more than `most` times in `draws`: counts of the digits are
+/// Poisson counts whose sum is known.
 double no_digit_above(int64_t most, int64_t draws) {
-  // chance[n]: that the digits so far took n of the draws, none more than `most`.
-  std::vector<double> chance(static_cast<size_t>(draws) + 1, 0.0);
-  chance[0] = 1;
-  for (int64_t digit = 0; digit < kDigits; ++digit) {
-    // This digit takes each of the draws left with probability 1 / (digits left).
-    const double p = 1.0 / static_cast<double>(kDigits - digit);
-    std::vector<double> next(chance.size(), 0.0);
-    for (int64_t taken = 0; taken <= draws; ++taken)
-      for (int64_t count = 0; count <= std::min(most, draws - taken); ++count)
-        next[static_cast<size_t>(taken + count)] +=
-            chance[static_cast<size_t>(taken)] * binomial(draws - taken, count, p);
-    chance = std::move(next);
-  }
-  return chance.back();
+  const double mean = static_cast<double>(draws) / kDigits;
+  std::vector<double> of_count;
+  for (int64_t count = 0; count <= most; ++count) of_count.push_back(poisson(count, mean));
+  std::vector<double> of_sum(static_cast<size_t>(draws) + 1, 0.0);  // of the digits so far
+  of_sum[0] = 1;
+  for (int64_t digit = 0; digit < kDigits; ++digit)
+    for (int64_t sum = draws; sum >= 0; --sum) {
+      double chance = 0;
+      for (int64_t count = 0; count <= std::min(most, sum); ++count)
+        chance += of_sum[static_cast<size_t>(sum - count)] * of_count[static_cast<size_t>(count)];
+      of_sum[static_cast<size_t>(sum)] = chance;
+    }
+  return of_sum.back() / poisson(draws, static_cast<double>(draws));
 }
 
 }  // namespace
@@ -41,7 +40,11 @@ double no_digit_above(int64_t most, int64_t draws) {
 double most_frequent_digit_share(int64_t draws) {
   check_argument(draws > 0, "most_frequent_digit_share: no draws");
   double expected = 0;  // of the largest count: the sum of the chances that it exceeds 0, 1, …
-  for (int64_t most = 0; most < draws; ++most) expected += 1 - no_digit_above(most, draws);
+  for (int64_t most = 0; most < draws; ++most) {
+    const double exceeds = 1 - no_digit_above(most, draws);
+    expected += exceeds;
+    if (exceeds < 1e-12) break;  // and the others still less
+  }
   return expected / static_cast<double>(draws);
 }
 
