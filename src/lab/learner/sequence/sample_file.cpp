@@ -33,11 +33,23 @@ std::vector<float> joined_rows(const Json& rows, int64_t& width, const FileSampl
   return numbers;
 }
 
+void check_key(const std::string& key, const Json& value, const FileSamples& samples) {
+  constexpr std::string_view kKeys[] = {"first_answer", "tokens", "inputs",
+                                        "classes",      "bits",   "vectors"};
+  if (std::ranges::find(kKeys, key) == std::end(kKeys))
+    samples.refuse(
+        "'{}' is unknown, expected inputs or tokens, classes, bits or vectors, and first_answer",
+        key);
+  const bool is_list = key != "first_answer";
+  if (!(is_list ? value.is_array() : value.is_number_integer()))
+    samples.refuse("{} is {}, expected a {}", key, value.dump(), is_list ? "list" : "whole number");
+}
+
 TaskSample sample_from(const Json& line, TaskShape& shape, const FileSamples& samples) {
   TaskSample sample;
   for (const auto& [key, value] : line.items()) {
-    if (key == "first_answer" && value.is_number_integer()) continue;
-    if (!value.is_array()) samples.refuse("{} is {}, expected a list", key, value.dump());
+    check_key(key, value, samples);
+    if (key == "first_answer") continue;
     if (key == "tokens") {
       sample.tokens = whole_numbers(value, samples);
       sample.steps = std::ssize(value);
@@ -47,15 +59,10 @@ TaskSample sample_from(const Json& line, TaskShape& shape, const FileSamples& sa
     } else if (key == "classes") {
       sample.classes = whole_numbers(value, samples);
       shape.targets = TargetKind::kClasses;
-    } else if (key == "bits" || key == "vectors") {
+    } else {
       shape.targets = key == "bits" ? TargetKind::kBits : TargetKind::kVectors;
       (key == "bits" ? sample.bits : sample.vectors) =
           joined_rows(value, shape.output_width, samples);
-    } else {
-      samples.refuse(
-          "'{}' is unknown, expected inputs or tokens, classes, bits or vectors, and "
-          "first_answer",
-          key);
     }
     if (key != "tokens" && key != "inputs") sample.answers = std::ssize(value);
   }

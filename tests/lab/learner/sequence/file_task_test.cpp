@@ -104,6 +104,11 @@ TEST_F(FileTasks, RefuseWhatIsNoSample) {
   EXPECT_THAT(refusal(R"({"inputs":[[]],"classes":[0]})"), HasSubstr("0 tokens, expected 1"));
   EXPECT_THAT(refusal(R"({"inputs":[[1]],"bits":[[2]]})"), HasSubstr("neither 0 nor 1"));
   EXPECT_THAT(refusal(R"({"input":[[1]],"bits":[[1]]})"), HasSubstr("'input' is unknown"));
+  EXPECT_THAT(refusal(R"({"index":0,"tokens":[1],"classes":[0]})"),
+              HasSubstr("'index' is unknown"));
+  EXPECT_THAT(refusal(R"({"tokens":[1],"classes":[0],"first_answer":"0"})"),
+              HasSubstr("first_answer is \"0\", expected a whole number"));
+  EXPECT_THAT(refusal(R"({"tokens":1,"classes":[0]})"), HasSubstr("tokens is 1, expected a list"));
   EXPECT_THAT(refusal("{\"tokens\":[1],\"classes\":[0]}\n{\"inputs\":[[1]],\"classes\":[0]}"),
               HasSubstr("line 2: 0 tokens, expected 1"));
   EXPECT_THAT(refusal(R"({"shape":{"output_width":-1}})"), HasSubstr("expected widths from 0"));
