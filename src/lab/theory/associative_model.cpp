@@ -5,9 +5,9 @@
 #include <map>
 #include <numeric>
 
+#include "lab/theory/dense_products.h"
 #include "tessera/base/consecutive.h"
 #include "tessera/base/error.h"
-#include "tessera/plan/blas.h"
 #include "tessera/plan/gaussian_field.h"
 #include "tessera/plan/population_error.h"
 
@@ -86,6 +86,36 @@ void through_norm(std::vector<T>& gradient, const std::vector<T>& unit, const st
   }
 }
 
+/// What a model reads for a batch.
+template <typename T>
+struct BatchReads {
+  std::vector<T> inputs;  // e_x, X [rows, d]
+  std::vector<T> reads;   // v = W e_x, or v / |v| [rows, d]; empty where the logits alone are asked
+  std::vector<T> roots;   // |v| with layer norm
+  std::vector<T> logits;  // [rows, M]
+};
+
+template <typename T>
+BatchReads<T> read_batch(const AssociationTask& task, const AssociativeModel<T>& model,
+                         const WeightedBatch& batch, const GradientOptions& options) {
+  const auto rows = static_cast<int64_t>(batch.inputs.size());
+  const int64_t d = model.dimension, M = task.outputs;
+  const T *W = model.memory.data(), *u = model.outputs.data();
+  BatchReads<T> read;
+  for (const int32_t x : batch.inputs)
+    read.inputs.insert(read.inputs.end(), model.inputs.begin() + x * d,
+                       model.inputs.begin() + (x + 1) * d);
+  if (options.layer_norm || options.outputs) {
+    read.reads = product_with_transposed(rows, d, d, read.inputs.data(), W);
+    if (options.layer_norm) read.roots = normalise_rows(read.reads, rows, d);
+    read.logits = product_with_transposed(rows, M, d, read.reads.data(), u);
+  } else {
+    const auto through = product(M, d, d, u, W);  // u_y^T W
+    read.logits = product_with_transposed(rows, M, d, read.inputs.data(), through.data());
+  }
+  return read;
+}
+
 }  // namespace
 
 AssociativeModel<float> random_model(const AssociationTask& task, int64_t dimension,
@@ -111,11 +141,7 @@ std::vector<float> random_memory(int64_t dimension, uint64_t seed) {
 }
 
 std::vector<float> gram_matrix(std::span<const float> rows, int64_t count, int64_t d) {
-  std::vector<float> products(static_cast<size_t>(count * count));
-  // BLAS wants a row to have a length, also where there is no row.
-  multiply_transposed(count, count, d, rows.data(), d, rows.data(), d, 0.0f, products.data(),
-                      std::max<int64_t>(count, 1));
-  return products;
+  return product_with_transposed(count, count, d, rows.data(), rows.data());
 }
 
 WeightedBatch weighted_batch(std::span<const int32_t> draws) {
@@ -141,63 +167,32 @@ ModelGradient<T> model_gradient(const AssociationTask& task, const AssociativeMo
   const auto rows = static_cast<int64_t>(batch.inputs.size());
   const int64_t d = model.dimension, M = task.outputs;
   const T *W = model.memory.data(), *u = model.outputs.data();
-  std::vector<T> x(static_cast<size_t>(rows * d));  // [rows, d]
-  for (int64_t row = 0; row < rows; ++row)
-    std::copy_n(model.inputs.begin() + batch.inputs[row] * d, d, x.begin() + row * d);
-
-  const bool needs_read = options.layer_norm || options.outputs;
-  std::vector<T> read, roots, logits(static_cast<size_t>(rows * M));  // v = W e_x [rows, d]
-  std::vector<T> through(static_cast<size_t>(M * d));                 // u_y^T W [M, d]
-  if (needs_read) {
-    read.resize(x.size());
-    multiply_transposed(rows, d, d, x.data(), d, W, d, T{0}, read.data(), d);
-    if (options.layer_norm) roots = normalise_rows(read, rows, d);
-    multiply_transposed(rows, M, d, read.data(), d, u, d, T{0}, logits.data(), M);
-  } else {
-    multiply(M, d, d, u, d, W, d, T{0}, through.data(), d);
-    multiply_transposed(rows, M, d, x.data(), d, through.data(), d, T{0}, logits.data(), M);
-  }
-
+  BatchReads<T> read = read_batch(task, model, batch, options);
   ModelGradient<T> gradient;
-  gradient.loss = softmax_residuals(task, batch, logits);
-  if (options.outputs) {
-    gradient.outputs.resize(model.outputs.size());
-    transposed_multiply(M, d, rows, logits.data(), M, read.data(), d, T{0}, gradient.outputs.data(),
-                        d);
-  }
-  if (options.memory && !options.layer_norm) {
-    // U^T (C^T X): [M, d], then [d, d].
-    std::vector<T> sums(static_cast<size_t>(M * d));
-    transposed_multiply(M, d, rows, logits.data(), M, x.data(), d, T{0}, sums.data(), d);
-    gradient.memory.resize(model.memory.size());
-    transposed_multiply(d, d, M, u, d, sums.data(), d, T{0}, gradient.memory.data(), d);
-  }
-  if (!options.inputs && !options.layer_norm) return gradient;
+  std::vector<T>& residuals = read.logits;  // become C [rows, M]
+  gradient.loss = softmax_residuals(task, batch, residuals);
 
-  std::vector<T> at_read(x.size());  // dL/dv [rows, d]
-  multiply(rows, d, M, logits.data(), M, u, d, T{0}, at_read.data(), d);
-  if (options.layer_norm) {
-    through_norm(at_read, read, roots, d);
-    if (options.memory) {
-      gradient.memory.resize(model.memory.size());
-      transposed_multiply(d, d, rows, at_read.data(), d, x.data(), d, T{0}, gradient.memory.data(),
-                          d);
-    }
+  std::vector<T> at_read;  // dL/dv [rows, d]
+  if (options.inputs || options.layer_norm) at_read = product(rows, d, M, residuals.data(), u);
+  if (options.layer_norm) through_norm(at_read, read.reads, read.roots, d);
+
+  if (options.outputs)
+    gradient.outputs = transposed_product(M, d, rows, residuals.data(), read.reads.data());
+  if (options.memory && options.layer_norm)
+    gradient.memory = transposed_product(d, d, rows, at_read.data(), read.inputs.data());
+  if (options.memory && !options.layer_norm) {  // U^T (C^T X)
+    const auto sums = transposed_product(M, d, rows, residuals.data(), read.inputs.data());
+    gradient.memory = transposed_product(d, d, M, u, sums.data());
   }
-  if (options.inputs) {
-    gradient.inputs.resize(x.size());
-    multiply(rows, d, d, at_read.data(), d, W, d, T{0}, gradient.inputs.data(), d);
-  }
+  if (options.inputs) gradient.inputs = product(rows, d, d, at_read.data(), W);
   return gradient;
 }
 
 template <typename T>
 std::vector<T> model_scores(const AssociationTask& task, const AssociativeModel<T>& model) {
-  const int64_t d = model.dimension, M = task.outputs, N = task.inputs();
-  std::vector<T> through(static_cast<size_t>(M * d)), scores(static_cast<size_t>(N * M));
-  multiply(M, d, d, model.outputs.data(), d, model.memory.data(), d, T{0}, through.data(), d);
-  multiply_transposed(N, M, d, model.inputs.data(), d, through.data(), d, T{0}, scores.data(), M);
-  return scores;
+  const int64_t d = model.dimension, M = task.outputs;
+  const auto through = product(M, d, d, model.outputs.data(), model.memory.data());
+  return product_with_transposed(task.inputs(), M, d, model.inputs.data(), through.data());
 }
 
 template ModelGradient<float> model_gradient(const AssociationTask&, const AssociativeModel<float>&,

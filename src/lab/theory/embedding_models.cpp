@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "lab/theory/associative_model.h"
+#include "lab/theory/dense_products.h"
 #include "tessera/base/consecutive.h"
 #include "tessera/base/error.h"
 #include "tessera/plan/gaussian_field.h"
@@ -36,9 +37,8 @@ double coherence(std::span<const float> directions, int64_t count, int64_t dimen
   std::vector<double> largest(static_cast<size_t>((count + kRows - 1) / kRows), 0.0);
   parallel_for(static_cast<int64_t>(largest.size()), [&](int64_t block) {
     const int64_t first = block * kRows, rows = std::min(kRows, count - first);
-    std::vector<float> products(static_cast<size_t>(rows * count));
-    multiply_transposed(rows, count, dimension, directions.data() + first * dimension, dimension,
-                        directions.data(), dimension, 0.0f, products.data(), count);
+    const auto products = product_with_transposed(
+        rows, count, dimension, directions.data() + first * dimension, directions.data());
     for (int64_t row = 0; row < rows; ++row)
       for (int64_t z = 0; z < count; ++z)
         if (z != first + row)
@@ -58,10 +58,9 @@ double rectified_lookup_error(const AssociationTask& task, int64_t stored, int64
                  task.inputs());
   const auto e = random_directions(task.inputs(), dimension, seed);
   const auto u = random_directions(task.outputs, dimension, seed ^ kOutputSalt);
-  std::vector<float> similarity(static_cast<size_t>(task.inputs() * stored));
   const SerialBlas serial_blas;
-  multiply_transposed(task.inputs(), stored, dimension, e.data(), dimension, e.data(), dimension,
-                      0.0f, similarity.data(), stored);
+  const auto similarity =
+      product_with_transposed(task.inputs(), stored, dimension, e.data(), e.data());
   // [N, M]: the rectified similarities summed by output, then read through the Gram matrix of u.
   std::vector<float> by_output(static_cast<size_t>(task.inputs()) * task.outputs, 0.0f);
   for (int64_t x = 0; x < task.inputs(); ++x)
@@ -69,10 +68,8 @@ double rectified_lookup_error(const AssociationTask& task, int64_t stored, int64
       by_output[x * task.outputs + task.output[z]] +=
           std::max(0.0f, similarity[x * stored + z] - static_cast<float>(eta));
   const std::vector<float> gram = gram_matrix(u, task.outputs, dimension);
-  std::vector<float> scores(by_output.size());
-  multiply(task.inputs(), task.outputs, task.outputs, by_output.data(), task.outputs, gram.data(),
-           task.outputs, 0.0f, scores.data(), task.outputs);
-  return population_error_of_scores(task, scores);
+  return population_error_of_scores(
+      task, product(task.inputs(), task.outputs, task.outputs, by_output.data(), gram.data()));
 }
 
 double identity_memory_error(const AssociationTask& task, int64_t dimension, uint64_t seed) {
@@ -99,9 +96,7 @@ double merged_embeddings_error(const AssociationTask& task, int32_t stored_outpu
   const int64_t P = stored_outputs;
   const SerialBlas serial_blas;
   const std::vector<float> gram = gram_matrix(u, P, dimension);
-  std::vector<float> scores(gram.size());
-  multiply(P, P, P, gram.data(), std::max<int64_t>(P, 1), gram.data(), std::max<int64_t>(P, 1),
-           0.0f, scores.data(), std::max<int64_t>(P, 1));
+  const auto scores = product(P, P, P, gram.data(), gram.data());
   double error = unstored_output_mass(task, stored_outputs);
   for (int64_t k = 0; k < P; ++k) {
     const float* line = scores.data() + k * P;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lab/theory/associative_model.h"
+#include "lab/theory/dense_products.h"
 #include "tessera/base/error.h"
 #include "tessera/plan/blas.h"
 #include "tessera/plan/gaussian_field.h"
@@ -67,11 +68,9 @@ double general_weights_error(const AssociationTask& task, OutputWeights weights,
   GaussianField(seed, kInputStream).fill(0, N, 0, d, e.data(), d);
   for (int64_t x = 0; x < N; ++x)
     for (int64_t j = 0; j < d; ++j) sums[task.output[x] * d + j] += e[x * d + j];
-  std::vector<float> reads(static_cast<size_t>(N * M)), scores(reads.size());
-  multiply_transposed(N, M, d, e.data(), d, sums.data(), d, 0.0f, reads.data(), M);
+  const auto reads = product_with_transposed(N, M, d, e.data(), sums.data());
   const std::vector<float> answers = answers_of(weights, M, d, seed);
-  multiply(N, M, M, reads.data(), M, answers.data(), M, 0.0f, scores.data(), M);
-  return population_error_of_scores(task, scores);
+  return population_error_of_scores(task, product(N, M, M, reads.data(), answers.data()));
 }
 
 }  // namespace tessera::theory

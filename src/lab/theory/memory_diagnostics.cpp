@@ -5,8 +5,8 @@
 #include <limits>
 #include <numeric>
 
+#include "lab/theory/dense_products.h"
 #include "tessera/base/error.h"
-#include "tessera/plan/blas.h"
 
 namespace tessera::theory {
 
@@ -18,9 +18,8 @@ std::vector<double> class_noise(std::span<const float> memory,
                  "class_noise: {} entries of W and {} of U do not fit d = {}", memory.size(),
                  output_embeddings.size(), dimension);
   const int64_t outputs = static_cast<int64_t>(output_embeddings.size()) / dimension;
-  std::vector<float> read(output_embeddings.size());  // U W, row y is W^T u_y
-  multiply(outputs, dimension, dimension, output_embeddings.data(), dimension, memory.data(),
-           dimension, 0.0f, read.data(), dimension);
+  const auto read =  // U W, row y is W^T u_y
+      product(outputs, dimension, dimension, output_embeddings.data(), memory.data());
   std::vector<double> noise;
   for (auto line = read.begin(); line != read.end(); line += dimension)
     noise.push_back(std::inner_product(line, line + dimension, line, 0.0) /

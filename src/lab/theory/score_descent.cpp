@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lab/theory/dense_products.h"
 #include "lab/theory/memory_diagnostics.h"
 #include "tessera/base/error.h"
 #include "tessera/plan/blas.h"
@@ -72,11 +73,11 @@ void ScoreDescent::step(int32_t input, double step_size) {
 void ScoreDescent::step(const WeightedBatch& batch, double step_size) {
   const int64_t N = task_.inputs(), M = task_.outputs;
   const auto rows = static_cast<int64_t>(batch.inputs.size());
-  std::vector<float> residuals(static_cast<size_t>(rows * M)), directions(residuals.size());
+  std::vector<float> residuals(static_cast<size_t>(rows * M));
   for (int64_t row = 0; row < rows; ++row)
     residual(batch.inputs[row], static_cast<float>(step_size) * batch.weights[row],
              residuals.data() + row * M);
-  multiply(rows, M, M, residuals.data(), M, gram_.data(), M, 0.0f, directions.data(), M);
+  const auto directions = product(rows, M, M, residuals.data(), gram_.data());
   std::vector<float> kernel(static_cast<size_t>(rows * N));
   for (int64_t row = 0; row < rows; ++row) {
     std::copy_n(kernel_.begin() + batch.inputs[row] * N, N, kernel.begin() + row * N);

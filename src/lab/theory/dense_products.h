@@ -1,0 +1,42 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "tessera/plan/blas.h"
+
+/// Products of matrices whose rows follow one another without gaps, row-major, [m, n] each; k is
+/// what is summed over.
+namespace tessera::theory {
+
+/// BLAS wants a row to have a length, also where there is no row.
+inline int64_t row_stride(int64_t length) {
+  return std::max<int64_t>(length, 1);
+}
+
+/// a [m, k] b [k, n]
+template <typename T>
+std::vector<T> product(int64_t m, int64_t n, int64_t k, const T* a, const T* b) {
+  std::vector<T> c(static_cast<size_t>(m * n));
+  multiply(m, n, k, a, row_stride(k), b, row_stride(n), T{0}, c.data(), row_stride(n));
+  return c;
+}
+
+/// a [m, k] transpose(b [n, k])
+template <typename T>
+std::vector<T> product_with_transposed(int64_t m, int64_t n, int64_t k, const T* a, const T* b) {
+  std::vector<T> c(static_cast<size_t>(m * n));
+  multiply_transposed(m, n, k, a, row_stride(k), b, row_stride(k), T{0}, c.data(), row_stride(n));
+  return c;
+}
+
+/// transpose(a [k, m]) b [k, n]
+template <typename T>
+std::vector<T> transposed_product(int64_t m, int64_t n, int64_t k, const T* a, const T* b) {
+  std::vector<T> c(static_cast<size_t>(m * n));
+  transposed_multiply(m, n, k, a, row_stride(m), b, row_stride(n), T{0}, c.data(), row_stride(n));
+  return c;
+}
+
+}  // namespace tessera::theory
