@@ -28,10 +28,9 @@ class FileTask : public SequenceTask {
   explicit FileTask(const std::filesystem::path& path,
                     const std::optional<TaskShape>& shape = std::nullopt);
 
-  using SequenceTask::sample;
   TaskShape shape() const override { return shape_; }
   std::optional<int64_t> samples() const override { return std::ssize(samples_); }
-  TaskSample sample(uint64_t seed, int64_t index, int64_t size_of) const override;
+  TaskSample draw_sample(uint64_t seed, int64_t index, int64_t size_of) const override;
   /// A line of such a file.
   config::Json describe(uint64_t seed, int64_t index) const override;
   /// None.

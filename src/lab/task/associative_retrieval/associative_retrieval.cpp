@@ -61,7 +61,7 @@ TaskShape AssociativeRetrieval::shape() const {
           .targets = TargetKind::kClasses};
 }
 
-TaskSample AssociativeRetrieval::sample(uint64_t seed, int64_t index, int64_t size_of) const {
+TaskSample AssociativeRetrieval::draw_sample(uint64_t seed, int64_t index, int64_t size_of) const {
   RandomStream random = content_stream(seed, index);
   const int64_t pairs = draw_size(seed, size_of, fewest_pairs(), config_.pairs);
   TaskSample sample;
@@ -88,7 +88,7 @@ std::string AssociativeRetrieval::token_text(int64_t token) const {
 }
 
 config::Json AssociativeRetrieval::describe(uint64_t seed, int64_t index) const {
-  const TaskSample sample = this->sample(seed, index, index);
+  const TaskSample sample = this->sample(seed, index);
   std::vector<std::string> words;
   for (int64_t token : sample.tokens) words.push_back(token_text(token));
   return {{"index", index}, {"tokens", words}, {"answer", sample.classes.front()}};

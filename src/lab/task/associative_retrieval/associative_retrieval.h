@@ -28,9 +28,8 @@ class AssociativeRetrieval : public SequenceTask {
   /// keys.
   explicit AssociativeRetrieval(const AssociativeRetrievalConfig& config);
 
-  using SequenceTask::sample;
   TaskShape shape() const override;
-  TaskSample sample(uint64_t seed, int64_t index, int64_t size_of) const override;
+  TaskSample draw_sample(uint64_t seed, int64_t index, int64_t size_of) const override;
   config::Json describe(uint64_t seed, int64_t index) const override;
   /// Guessing, 1/10; and the plateau of answering the digit seen most often, whatever the key: the
   /// mean over the numbers of pairs.

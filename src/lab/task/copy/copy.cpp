@@ -23,7 +23,7 @@ BitRows Copy::rows(uint64_t seed, int64_t index, int64_t size_of) const {
   return draw_bit_rows(content, length, config_.bits);
 }
 
-TaskSample Copy::sample(uint64_t seed, int64_t index, int64_t size_of) const {
+TaskSample Copy::draw_sample(uint64_t seed, int64_t index, int64_t size_of) const {
   const BitRows rows = this->rows(seed, index, size_of);
   TaskSample sample;
   add_mark(sample, config_.bits, 0);

@@ -27,9 +27,8 @@ class Copy : public SequenceTask {
   /// Throws UsageError on sizes outside 1 … 65536 or an empty range of lengths.
   explicit Copy(const CopyConfig& config);
 
-  using SequenceTask::sample;
   TaskShape shape() const override;
-  TaskSample sample(uint64_t seed, int64_t index, int64_t size_of) const override;
+  TaskSample draw_sample(uint64_t seed, int64_t index, int64_t size_of) const override;
   config::Json describe(uint64_t seed, int64_t index) const override;
   /// Guessing each bit: half of them wrong.
   std::vector<Level> levels() const override;

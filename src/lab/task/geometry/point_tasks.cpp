@@ -49,18 +49,6 @@ TaskSample encode_points(const PointSet& set, std::span<const int64_t> solution,
   return sample;
 }
 
-config::Json describe_points(const PointSet& set, std::span<const int64_t> solution,
-                             int64_t index) {
-  config::Json points = config::Json::array();
-  for (const Point& point : set.points)
-    points.push_back({shortest_decimal(static_cast<float>(point.x)),
-                      shortest_decimal(static_cast<float>(point.y))});
-  return {{"index", index},
-          {"points", points},
-          {"features", set.features},
-          {"answer", std::vector<int64_t>(solution.begin(), solution.end())}};
-}
-
 PointTask::PointTask(std::string_view name, const PointTaskConfig& config, int64_t limit)
     : config_(config) {
   const auto what = [&](std::string_view key) { return fmt::format("{}: {}", name, key); };
@@ -80,14 +68,21 @@ PointSet PointTask::points(uint64_t seed, int64_t index, int64_t size_of) const 
   return draw_points(content, count, config_.features);
 }
 
-TaskSample PointTask::sample(uint64_t seed, int64_t index, int64_t size_of) const {
+TaskSample PointTask::draw_sample(uint64_t seed, int64_t index, int64_t size_of) const {
   const PointSet set = points(seed, index, size_of);
   return encode_points(set, solution(set.points), config_.most_points, config_.coordinates);
 }
 
 config::Json PointTask::describe(uint64_t seed, int64_t index) const {
   const PointSet set = points(seed, index, index);
-  return describe_points(set, solution(set.points), index);
+  config::Json points = config::Json::array();
+  for (const Point& point : set.points)
+    points.push_back({shortest_decimal(static_cast<float>(point.x)),
+                      shortest_decimal(static_cast<float>(point.y))});
+  return {{"index", index},
+          {"points", points},
+          {"features", set.features},
+          {"answer", solution(set.points)}};
 }
 
 ConvexHull::ConvexHull(const PointTaskConfig& config)

@@ -41,10 +41,6 @@ inline int64_t point_classes(int64_t most_points) {
 TaskSample encode_points(const PointSet& points, std::span<const int64_t> solution,
                          int64_t most_points, PointCoordinates coordinates);
 
-/// {"index", "points", "features", "answer"}: answer in places of points, from 0.
-config::Json describe_points(const PointSet& points, std::span<const int64_t> solution,
-                             int64_t index);
-
 struct PointTaskConfig {
   int64_t min_points = 5;
   int64_t max_points = 20;
@@ -76,9 +72,9 @@ struct TravellingSalesmanConfig : PointTaskConfig {
 /// answers as encode_points() lays them out.
 class PointTask : public SequenceTask {
  public:
-  using SequenceTask::sample;
   TaskShape shape() const override;
-  TaskSample sample(uint64_t seed, int64_t index, int64_t size_of) const override;
+  TaskSample draw_sample(uint64_t seed, int64_t index, int64_t size_of) const override;
+  /// {"index", "points", "features", "answer"}: answer in places of points, from 0.
   config::Json describe(uint64_t seed, int64_t index) const override;
 
   /// The points of a sample.

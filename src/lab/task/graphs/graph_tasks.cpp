@@ -84,7 +84,7 @@ NamedGraph GraphTask::graph(uint64_t seed, int64_t index, int64_t size_of) const
   return named;
 }
 
-TaskSample GraphTask::sample(uint64_t seed, int64_t index, int64_t size_of) const {
+TaskSample GraphTask::draw_sample(uint64_t seed, int64_t index, int64_t size_of) const {
   const NamedGraph named = graph(seed, index, size_of);
   const auto feature = [&](int64_t node) { return named.features[static_cast<size_t>(node)]; };
   const int64_t width = shape().input_width;

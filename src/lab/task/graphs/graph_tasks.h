@@ -23,9 +23,8 @@ struct NamedGraph {
 ///     node, are broken by what a model can see.
 class GraphTask : public SequenceTask {
  public:
-  using SequenceTask::sample;
   TaskShape shape() const override;
-  TaskSample sample(uint64_t seed, int64_t index, int64_t size_of) const override;
+  TaskSample draw_sample(uint64_t seed, int64_t index, int64_t size_of) const override;
   bool pads_answers() const override { return true; }
 
   /// The graph of a sample, with the numbers of nodes and edges of sample `size_of`.

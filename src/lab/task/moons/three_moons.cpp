@@ -92,7 +92,7 @@ std::vector<float> ThreeMoons::observations(const System& system) const {
   return values;
 }
 
-TaskSample ThreeMoons::sample(uint64_t seed, int64_t index, int64_t) const {
+TaskSample ThreeMoons::draw_sample(uint64_t seed, int64_t index, int64_t) const {
   const std::vector<float> seen = observations(draw(seed, index));
   TaskSample sample;
   sample.steps = sample.answers = config_.steps;

@@ -56,9 +56,8 @@ class ThreeMoons : public SequenceTask {
   /// that are not three multiples of 0.1 from 0.1 to 1000.
   explicit ThreeMoons(const ThreeMoonsConfig& config);
 
-  using SequenceTask::sample;
   TaskShape shape() const override;
-  TaskSample sample(uint64_t seed, int64_t index, int64_t size_of) const override;
+  TaskSample draw_sample(uint64_t seed, int64_t index, int64_t size_of) const override;
   /// Periods, common period (lcm), observations per unit of time, the moons' angles at the first
   /// observation (phases, radians in [0, 2 pi)), and steps + 1 observations.
   config::Json describe(uint64_t seed, int64_t index) const override;

@@ -87,7 +87,7 @@ Mqar::Pairs Mqar::draw_pairs(RandomStream& random) const {
   return pairs;
 }
 
-TaskSample Mqar::sample(uint64_t seed, int64_t index, int64_t) const {
+TaskSample Mqar::draw_sample(uint64_t seed, int64_t index, int64_t) const {
   RandomStream random = content_stream(seed, index);
   const auto [keys, values] = draw_pairs(random);
   const auto places = draw_places(random, this->places(), config_.pairs);
@@ -118,7 +118,7 @@ TaskSample Mqar::sample(uint64_t seed, int64_t index, int64_t) const {
 }
 
 config::Json Mqar::describe(uint64_t seed, int64_t index) const {
-  const TaskSample sample = this->sample(seed, index, index);
+  const TaskSample sample = this->sample(seed, index);
   config::Json answers = config::Json::array();
   for (int64_t i = 0; i < sample.answers; ++i)
     if (const int64_t value = sample.classes[static_cast<size_t>(i)]; value != kNotAsked)

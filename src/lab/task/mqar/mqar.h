@@ -45,9 +45,8 @@ class Mqar : public SequenceTask {
   /// pairs that is no square of compound keys, and on overwritten compound keys.
   explicit Mqar(const MqarConfig& config);
 
-  using SequenceTask::sample;
   TaskShape shape() const override;
-  TaskSample sample(uint64_t seed, int64_t index, int64_t size_of) const override;
+  TaskSample draw_sample(uint64_t seed, int64_t index, int64_t size_of) const override;
   /// index, tokens, and answers: the step and the value of each question, in the order of steps.
   config::Json describe(uint64_t seed, int64_t index) const override;
   /// Any token that is a value; any value of the context; with overwritten keys, the first value of

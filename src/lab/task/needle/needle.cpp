@@ -195,7 +195,7 @@ Needle::Hidden Needle::draw_hidden(RandomStream& random, NeedleKind kind) const 
   return hidden;
 }
 
-TaskSample Needle::sample(uint64_t seed, int64_t index, int64_t) const {
+TaskSample Needle::draw_sample(uint64_t seed, int64_t index, int64_t) const {
   RandomStream random = content_stream(seed, index);
   NeedleKind kind = config_.kind;
   if (kind == NeedleKind::kMixed) kind = static_cast<NeedleKind>(draw_between(random, 0, 3));
@@ -226,7 +226,7 @@ TaskSample Needle::sample(uint64_t seed, int64_t index, int64_t) const {
 
 config::Json Needle::describe(uint64_t seed, int64_t index) const {
   const Vocabulary& vocabulary = Vocabulary::shared();
-  const TaskSample sample = this->sample(seed, index, index);
+  const TaskSample sample = this->sample(seed, index);
   Words text, answer;
   for (int64_t step = 0; step <= sample.first_answer; ++step)
     text.push_back(vocabulary.text(sample.tokens[static_cast<size_t>(step)]));

@@ -53,9 +53,8 @@ class Needle : public SequenceTask {
   /// that make no sense.
   explicit Needle(const NeedleConfig& config);
 
-  using SequenceTask::sample;
   TaskShape shape() const override;
-  TaskSample sample(uint64_t seed, int64_t index, int64_t size_of) const override;
+  TaskSample draw_sample(uint64_t seed, int64_t index, int64_t size_of) const override;
   /// index, text, and the digits of the answer.
   config::Json describe(uint64_t seed, int64_t index) const override;
   /// Any digit; and, where there is a choice, the digits of any number of the text.

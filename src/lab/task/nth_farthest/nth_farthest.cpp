@@ -60,7 +60,7 @@ NthFarthest::Question NthFarthest::draw(uint64_t seed, int64_t index) const {
   return question;
 }
 
-TaskSample NthFarthest::sample(uint64_t seed, int64_t index, int64_t) const {
+TaskSample NthFarthest::draw_sample(uint64_t seed, int64_t index, int64_t) const {
   const Question question = draw(seed, index);
   const auto n = static_cast<size_t>(config_.vectors);
   const auto dimension = static_cast<size_t>(config_.dimension);

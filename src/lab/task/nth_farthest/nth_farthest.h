@@ -25,9 +25,8 @@ class NthFarthest : public SequenceTask {
   /// Throws UsageError on fewer than 2 vectors or sizes above 4096.
   explicit NthFarthest(const NthFarthestConfig& config);
 
-  using SequenceTask::sample;
   TaskShape shape() const override;
-  TaskSample sample(uint64_t seed, int64_t index, int64_t size_of) const override;
+  TaskSample draw_sample(uint64_t seed, int64_t index, int64_t size_of) const override;
   config::Json describe(uint64_t seed, int64_t index) const override;
   /// Guessing, 1/N; and the plateau 2/N of answering m where k = N-1, else any other label.
   std::vector<Level> levels() const override;

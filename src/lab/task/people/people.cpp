@@ -98,7 +98,7 @@ int64_t People::person_at(uint64_t seed, int64_t index) const {
   return (begin + index % N * step) % N;
 }
 
-TaskSample People::sample(uint64_t seed, int64_t index, int64_t) const {
+TaskSample People::draw_sample(uint64_t seed, int64_t index, int64_t) const {
   const Person& person = people_[static_cast<size_t>(person_at(seed, index))];
   RandomStream random = content_stream(seed, index);
   TaskSample sample;
@@ -124,7 +124,7 @@ TaskSample People::sample(uint64_t seed, int64_t index, int64_t) const {
 }
 
 config::Json People::describe(uint64_t seed, int64_t index) const {
-  const TaskSample sample = this->sample(seed, index, index);
+  const TaskSample sample = this->sample(seed, index);
   std::vector<std::string> words;
   for (size_t step = 1; step < sample.tokens.size(); ++step)
     words.push_back(text_of(sample.tokens[step]));

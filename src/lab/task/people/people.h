@@ -52,9 +52,8 @@ class People : public SequenceTask {
   /// Throws UsageError unless there are 1 … 10,000,000 people.
   explicit People(const PeopleConfig& config);
 
-  using SequenceTask::sample;
   TaskShape shape() const override;
-  TaskSample sample(uint64_t seed, int64_t index, int64_t size_of) const override;
+  TaskSample draw_sample(uint64_t seed, int64_t index, int64_t size_of) const override;
   /// index, and text.
   config::Json describe(uint64_t seed, int64_t index) const override;
   /// Any value of the right kind.

@@ -80,7 +80,7 @@ PrioritySort::Vectors PrioritySort::draw(uint64_t seed, int64_t index) const {
   return {std::move(rows), draw_priorities(random, config_)};
 }
 
-TaskSample PrioritySort::sample(uint64_t seed, int64_t index, int64_t) const {
+TaskSample PrioritySort::draw_sample(uint64_t seed, int64_t index, int64_t) const {
   const Vectors vectors = draw(seed, index);
   TaskSample sample;
   for (size_t i = 0; i < vectors.rows.size(); ++i)

@@ -31,9 +31,8 @@ class PrioritySort : public SequenceTask {
   /// there is no room.
   explicit PrioritySort(const PrioritySortConfig& config);
 
-  using SequenceTask::sample;
   TaskShape shape() const override;
-  TaskSample sample(uint64_t seed, int64_t index, int64_t size_of) const override;
+  TaskSample draw_sample(uint64_t seed, int64_t index, int64_t size_of) const override;
   config::Json describe(uint64_t seed, int64_t index) const override;
   /// Guessing each bit, and knowing priorities in steps of 0.01 only: half of the bits are wrong
   /// of each vector that is guessed or that stands in the place of another.

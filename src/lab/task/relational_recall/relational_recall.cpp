@@ -53,7 +53,7 @@ RelationalRecall::Items RelationalRecall::draw(uint64_t seed, int64_t index,
   return result;
 }
 
-TaskSample RelationalRecall::sample(uint64_t seed, int64_t index, int64_t size_of) const {
+TaskSample RelationalRecall::draw_sample(uint64_t seed, int64_t index, int64_t size_of) const {
   const auto [items, query] = draw(seed, index, size_of);
   TaskSample sample;
   for (const BitRows& item : items) {

@@ -43,9 +43,8 @@ class RelationalRecall : public SequenceTask {
   /// Throws UsageError on sizes outside 1 … 65536, fewer than two items, or an empty range.
   explicit RelationalRecall(const RelationalRecallConfig& config);
 
-  using SequenceTask::sample;
   TaskShape shape() const override;
-  TaskSample sample(uint64_t seed, int64_t index, int64_t size_of) const override;
+  TaskSample draw_sample(uint64_t seed, int64_t index, int64_t size_of) const override;
   config::Json describe(uint64_t seed, int64_t index) const override;
   /// Guessing every bit, and answering with any other item.
   std::vector<Level> levels() const override;

@@ -47,7 +47,7 @@ SampleArrays make_arrays(const SequenceTask& task, uint64_t seed, std::span<cons
   std::vector<TaskSample> drawn;
   for (int64_t index : samples)
     drawn.push_back(
-        task.sample(seed, index, sizes == BatchSizes::kShared ? samples.front() : index));
+        task.draw_sample(seed, index, sizes == BatchSizes::kShared ? samples.front() : index));
   SampleArrays arrays{.shape = task.shape(), .samples = std::ssize(drawn)};
   for (const TaskSample& sample : drawn) arrays.steps = std::max(arrays.steps, sample.steps);
   arrays.first_answer = arrays.steps;

@@ -83,10 +83,10 @@ class SequenceTask {
 
   virtual TaskShape shape() const = 0;
 
+  TaskSample sample(uint64_t seed, int64_t index) const { return draw_sample(seed, index, index); }
   /// size_of: the sample that sets the sizes which a batch of this task shares (a length, a number
   /// of points). A sample by itself sets its own; in a batch all take those of the first.
-  virtual TaskSample sample(uint64_t seed, int64_t index, int64_t size_of) const = 0;
-  TaskSample sample(uint64_t seed, int64_t index) const { return sample(seed, index, index); }
+  virtual TaskSample draw_sample(uint64_t seed, int64_t index, int64_t size_of) const = 0;
 
   /// The sample of its own sizes in the task's terms, with the ground truth: a line of a data file.
   virtual config::Json describe(uint64_t seed, int64_t index) const = 0;

@@ -16,6 +16,16 @@ int64_t count_words(std::string_view text) {
   return std::count(text.begin(), text.end(), ' ') + std::count(text.begin(), text.end(), '\n') + 1;
 }
 
+/// A JSON object in a line: kind, skill, prompt, right and wrong.
+std::string question_line(const Question& question) {
+  const nlohmann::ordered_json line = {{"kind", config::enum_name(question.kind)},
+                                       {"skill", question.skill},
+                                       {"prompt", question.prompt},
+                                       {"right", question.right},
+                                       {"wrong", question.wrong}};
+  return line.dump() + "\n";
+}
+
 }  // namespace
 
 TextSource story_source(int64_t stories, uint64_t seed) {
@@ -47,15 +57,6 @@ std::vector<Question> first_questions(uint64_t set, int64_t per_kind) {
       if (of_kind[static_cast<size_t>(question.kind)]++ < per_kind)
         chosen.push_back(std::move(question));
   return chosen;
-}
-
-std::string question_line(const Question& question) {
-  const nlohmann::ordered_json line = {{"kind", config::enum_name(question.kind)},
-                                       {"skill", question.skill},
-                                       {"prompt", question.prompt},
-                                       {"right", question.right},
-                                       {"wrong", question.wrong}};
-  return line.dump() + "\n";
 }
 
 void write_story_folder(const std::filesystem::path& folder, uint64_t seed,

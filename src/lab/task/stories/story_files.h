@@ -35,9 +35,6 @@ int64_t write_stories(uint64_t set, int64_t stories, int64_t words,
 /// stories. Throws UsageError unless per_kind is 1 … 1,000,000.
 std::vector<Question> first_questions(uint64_t set, int64_t per_kind);
 
-/// A JSON object in a line: kind, skill, prompt, right and wrong.
-std::string question_line(const Question& question);
-
 /// Writes train.txt, valid.txt and questions.jsonl into a folder, which is created; the questions
 /// are about stories that are in neither. Each file appears whole or not at all. Throws UsageError
 /// on sizes that make no sense; SystemError.

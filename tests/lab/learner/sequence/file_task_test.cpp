@@ -200,9 +200,8 @@ TEST_F(FileTasks, AreTrainedOn) {
 /// Says the last bit again.
 class Echo : public SequenceTask {
  public:
-  using SequenceTask::sample;
   TaskShape shape() const override { return {.input_width = 1, .output_width = 1}; }
-  TaskSample sample(uint64_t seed, int64_t index, int64_t) const override {
+  TaskSample draw_sample(uint64_t seed, int64_t index, int64_t) const override {
     TaskSample sample;
     sample.add_row(1)[0] = static_cast<float>((seed + static_cast<uint64_t>(index)) % 2);
     sample.bits = sample.inputs;

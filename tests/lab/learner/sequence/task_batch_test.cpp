@@ -31,7 +31,7 @@ TEST(TaskBatch, PutsSamplesSideBySideTimeFirst) {
   const Copy task({.bits = 3, .min_length = 2, .max_length = 4});
   const auto batch = make_batch(task, 5, kFirstThree);
   for (int64_t b = 0; b < 3; ++b) {
-    const auto sample = task.sample(5, b, 0);
+    const auto sample = task.draw_sample(5, b, 0);
     ASSERT_EQ(batch.inputs.sizes(), at::IntArrayRef({sample.steps, 3, 5}));
     ASSERT_EQ(batch.targets.sizes(), at::IntArrayRef({sample.steps, 3, 3}));
     for (int64_t t = 0; t < sample.steps; ++t) {

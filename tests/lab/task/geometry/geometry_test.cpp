@@ -137,7 +137,7 @@ TEST(PointTasks, HaveThePapersShapes) {
     EXPECT_LE(points, 20u);
     EXPECT_EQ(sample.first_answer, static_cast<int64_t>(points) + 1);
     EXPECT_EQ(sample.classes.back(), 21);
-    EXPECT_EQ(hull.sample(0, index, 0).first_answer, hull.sample(0, 0).first_answer);
+    EXPECT_EQ(hull.draw_sample(0, index, 0).first_answer, hull.sample(0, 0).first_answer);
   }
 }
 

@@ -103,7 +103,7 @@ TEST(ThreeMoons, SamplesAreAFunctionOfSeedAndIndex) {
   EXPECT_EQ(task.sample(3, 4).inputs, task.sample(3, 4).inputs);
   EXPECT_NE(task.sample(3, 4).inputs, task.sample(3, 5).inputs);
   EXPECT_NE(task.sample(3, 4).inputs, task.sample(4, 4).inputs);
-  EXPECT_EQ(task.sample(3, 4, 9).inputs, task.sample(3, 4).inputs);  // no sizes to share
+  EXPECT_EQ(task.draw_sample(3, 4, 9).inputs, task.sample(3, 4).inputs);  // no sizes to share
   const ThreeMoons held_out({.steps = 5, .sets = MoonSets::kHeldOut});
   for (int64_t index = 0; index < 5; ++index)
     EXPECT_EQ(held_out.describe(3, index)["periods"], (std::vector<double>{1, 2, 3}));

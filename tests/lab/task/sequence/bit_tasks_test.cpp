@@ -82,8 +82,8 @@ TEST(Copy, HasThePapersShapes) {
 TEST(Copy, SamplesArePureFunctionsOfSeedAndNumber) {
   const Copy task({.bits = 8, .min_length = 1, .max_length = 3});
   EXPECT_EQ(task.sample(3, 5).inputs, task.sample(3, 5).inputs);
-  EXPECT_NE(task.sample(3, 5, 0).inputs, task.sample(3, 6, 0).inputs);
-  EXPECT_NE(task.sample(3, 5, 0).inputs, task.sample(4, 5, 0).inputs);
+  EXPECT_NE(task.draw_sample(3, 5, 0).inputs, task.draw_sample(3, 6, 0).inputs);
+  EXPECT_NE(task.draw_sample(3, 5, 0).inputs, task.draw_sample(4, 5, 0).inputs);
   // The same on every machine.
   EXPECT_EQ(task.describe(1, 0).dump(), R"({"index":0,"vectors":["01001000","11010010"]})");
   EXPECT_EQ(task.describe(1, 1).dump(), R"({"index":1,"vectors":["11111100"]})");
@@ -100,9 +100,9 @@ TEST(Copy, LengthsAreBalanced) {
 
 TEST(Copy, ABatchTakesTheLengthOfItsFirstSample) {
   const Copy task({.bits = 4, .min_length = 1, .max_length = 9});
-  const auto first = task.sample(0, 0, 0);
+  const auto first = task.draw_sample(0, 0, 0);
   for (int64_t index = 1; index < 20; ++index) {
-    EXPECT_EQ(task.sample(0, index, 0).steps, first.steps);
+    EXPECT_EQ(task.draw_sample(0, index, 0).steps, first.steps);
     // What a sample holds does not depend on the size: the shorter is a prefix.
     const auto own = task.rows(0, index, index), shared = task.rows(0, index, 0);
     const size_t common = std::min(own.size(), shared.size());
@@ -305,7 +305,7 @@ TEST(RelationalRecall, TheIntendedFormDrawsTheNumberOfItems) {
 TEST(RelationalRecall, ABatchSharesSizesAndInTheAuthorsFormTheQuery) {
   const RelationalRecall authors({.form = RelationalRecallForm::kAuthors});
   for (int64_t index = 1; index < 10; ++index) {
-    const auto first = authors.sample(0, 0, 0), other = authors.sample(0, index, 0);
+    const auto first = authors.draw_sample(0, 0, 0), other = authors.draw_sample(0, index, 0);
     ASSERT_EQ(first.steps, other.steps);
     const int64_t length = first.answers, query = authors.describe(0, 0)["query"];
     for (int64_t row = 0; row < length; ++row)

@@ -67,7 +67,7 @@ TEST(AssociativeRetrieval, TheNumberOfPairsMayBeDrawnForABatch) {
   for (int64_t index = 0; index < 50; ++index) {
     const auto sample = task.sample(0, index);
     steps.insert(sample.steps);
-    EXPECT_EQ(task.sample(0, 99, index).steps, sample.steps);
+    EXPECT_EQ(task.draw_sample(0, 99, index).steps, sample.steps);
     const auto key = std::find(sample.tokens.begin(), sample.tokens.end(), sample.tokens.back());
     EXPECT_EQ(*(key + 1), sample.classes.front());
   }
