@@ -1,11 +1,46 @@
 #include "lab/task/relational_recall/relational_recall.h"
 
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <numbers>
 #include <optional>
 
 #include "lab/task/sequence/draws.h"
 
 namespace tessera::task {
+namespace {
+
+/// Probability of `ones` ones among so many fair bits.
+double binomial(double bits, double ones) {
+  return std::exp(std::lgamma(bits + 1) - std::lgamma(ones + 1) - std::lgamma(bits - ones + 1) -
+                  bits * std::numbers::ln2);
+}
+
+/// Of several random items the one that is closest to a query differs from each of the others in a
+/// little more than half of its bits, because these lie farther from the query: by how many bits
+/// more, summed over the others. As many for the farthest one. Two items that differ from the query
+/// in bits / 2 + a and bits / 2 + b bits differ from each other in bits / 2 - 2 a b / bits.
+double bits_beyond_half(int64_t items, int64_t bits) {
+  if (items < 3) return 0;         // of two each lies as far from the other as any do
+  constexpr int64_t kWide = 1024;  // beyond it no width makes a difference of 0.001 bits
+  const auto count = static_cast<double>(items), width = static_cast<double>(std::min(bits, kWide));
+  double share = 0, sum = 0;          // P(d >= distance) of an item, E[d - bits / 2; d >= distance]
+  double all_share = 0, all_sum = 0;  // the same where all items are as far
+  double products = 0;                // E[a (b1 + b2 + ...)], a of the closest item
+  for (double distance = width; distance >= 0; --distance) {
+    const double a = distance - width / 2, farther_share = all_share, farther_sum = all_sum;
+    const double at_distance = binomial(width, distance);
+    share += at_distance;
+    sum += at_distance * a;
+    all_share = std::pow(share, count);
+    all_sum = count * std::pow(share, count - 1) * sum;
+    products += a * (all_sum - farther_sum) - a * a * (all_share - farther_share);
+  }
+  return -2 * products / width;
+}
+
+}  // namespace
 
 size_t recalled_item(const std::vector<BitRows>& items, size_t query) {
   check_argument(items.size() >= 2 && query < items.size(),
@@ -84,19 +119,18 @@ config::Json RelationalRecall::describe(uint64_t seed, int64_t index) const {
 
 std::vector<Level> RelationalRecall::levels() const {
   const bool intended = config_.form == RelationalRecallForm::kIntended;
-  double vectors = 0, wrong_items = 0;  // means over the sizes drawn
+  double guessed = 0, of_another = 0;  // means over the sizes drawn
   const double sizes = static_cast<double>(config_.max_drawn - config_.min_drawn + 1);
   for (int64_t drawn = config_.min_drawn; drawn <= config_.max_drawn; ++drawn) {
-    const auto items = static_cast<double>(intended ? drawn : config_.fixed);
-    const auto length = static_cast<double>(intended ? config_.fixed : drawn);
-    vectors += length / sizes;
-    // Another item is the answer with 1 / (items - 1); a wrong one differs in half of its bits, but
-    // for some more (0.2 % of 96 bits), since the answer was chosen by its distance.
-    wrong_items += length * (items - 2) / (items - 1) / sizes;
+    const int64_t others = (intended ? drawn : config_.fixed) - 1;
+    const int64_t bits = config_.bits * (intended ? config_.fixed : drawn);
+    const double half = 0.5 * static_cast<double>(bits), wrong = static_cast<double>(others - 1);
+    guessed += half / sizes;
+    // Each of the others is the answer with 1 / others.
+    of_another += (wrong * half + bits_beyond_half(others, bits)) / (wrong + 1) / sizes;
   }
-  const double half_width = 0.5 * static_cast<double>(config_.bits);
-  return {{"guess every bit", "bits per sequence", half_width * vectors},
-          {"any other item", "bits per sequence", half_width * wrong_items}};
+  return {{"guess every bit", "bits per sequence", guessed},
+          {"any other item", "bits per sequence", of_another}};
 }
 
 }  // namespace tessera::task
