@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <map>
@@ -11,9 +12,13 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
+#include "tessera/base/statistics.h"
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/model/language_model.h"
 #include "tessera/model/model_kind.h"
+#include "tessera/text/corpus.h"
+#include "tessera/text/text_learner.h"
+#include "tessera/train/metrics_log.h"
 #include "tests/lab/study/quick_study.h"
 #include "tests/support/temporary_folder.h"
 
@@ -189,6 +194,40 @@ TEST_F(NetworkStudies, SmallBudgetSearchesRatesAndRepeatsSeeds) {
   std::filesystem::remove(folder_ / "config.toml");  // which keeps the folder to its settings
   EXPECT_THAT(refusal("small-budget", {{"seeds", 0}}),
               HasSubstr("seeds is 0, expected a whole number from 1 on"));
+}
+
+// One half of the validation text chooses the rate and the weights that are kept, the other half
+// measures them.
+TEST_F(NetworkStudies, SmallBudgetReportsTextByWhichNothingWasChosen) {
+  run("small-budget", {{"texts", {other_text()}},
+                       {"data", {{"stories", 0}}},
+                       {"sizes", {8}},
+                       {"learning_rates", {1e-2}},
+                       {"seeds", 1}});
+  std::filesystem::path trained;  // the GPT's training with another seed
+  for (const auto& entry : std::filesystem::directory_iterator(folder_ / "text-1" / "channels-8")) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with("gpt") && !name.ends_with("-seed-1")) trained = entry.path();
+  }
+  Corpus text = prepare_corpus({.text = other_text(), .tokenizer = "byte", .vocabulary = 1024},
+                               folder_ / "text-1" / "corpus", Start::kResume, nullptr);
+  const auto model = load_model(trained / "model");
+  const auto loss_on = [&](const TokenStream& half) {
+    text.validation = half;
+    return spread_of(measure_position_loss(*model, text, 2, 2, nullptr).nats).mean;
+  };
+  const auto [choosing, reporting] = text.validation.split_tail(0.5);
+  double least = INFINITY;
+  for (const auto& [step, metrics] : logged_evaluations(trained))
+    least = std::min(least, metrics.at("loss"));
+  EXPECT_NEAR(loss_on(choosing), least, 1e-5);
+  EXPECT_THAT(read("losses.csv"), HasSubstr(fmt::format(",{:.4f},", loss_on(reporting))));
+}
+
+TEST_F(NetworkStudies, SmallBudgetNeedsAWindowInEachHalf) {
+  EXPECT_THAT(refusal("small-budget", {{"texts", {other_text(30)}}, {"data", {{"stories", 0}}}}),
+              HasSubstr("windows of 33"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "text-1" / "channels-64"));
 }
 
 }  // namespace

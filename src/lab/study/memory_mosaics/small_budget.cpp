@@ -11,6 +11,7 @@
 #include "lab/study/comparison.h"
 #include "lab/study/memory_mosaics/network_training.h"
 #include "lab/study/memory_mosaics/studies.h"
+#include "tessera/base/interrupt.h"
 #include "tessera/base/statistics.h"
 #include "tessera/model/language_model.h"
 #include "tessera/train/metrics_log.h"
@@ -95,8 +96,8 @@ const std::vector<Contestant>& budget_networks() {
   return all;
 }
 
-/// One network on one text: its losses by learning rate on one half of the validation text, and
-/// with the best of them by seed on the other.
+/// One network on one text: its losses by learning rate on the half of the validation text that
+/// chooses, and with the best of them by seed on the other.
 struct Result {
   std::map<double, double> by_rate;
   double best_rate = 0;
@@ -117,15 +118,27 @@ TrainedNetwork train_once(NetworkSettings settings, Contestant network, double r
   return train_networks(settings, {network}, corpus, context).front();
 }
 
-/// A text with one half of its validation part, to choose learning rates, and with the other.
+/// A text with one half of its validation part, which chooses learning rates and the weights that a
+/// training keeps, and with the other.
 struct Halves {
   Corpus choosing, reporting;
 };
-Halves halves_of(const Corpus& corpus) {
+Halves halves_of(const Corpus& corpus, int64_t window) {
   Halves halves{corpus, corpus};
   std::tie(halves.choosing.validation, halves.reporting.validation) =
       corpus.validation.split_tail(0.5);
+  check_validation_text(halves.choosing, window + 1);  // the other half is not shorter
   return halves;
+}
+
+/// The loss of a trained network on as many windows of a text as an evaluation reads.
+double loss_on(const Corpus& text, const TrainedNetwork& network, const TrainConfig& train,
+               const StudyContext& context) {
+  const PositionLoss losses =
+      measure_position_loss(*network.first().learner->model(), text,
+                            train.evaluate_batches * train.batch, train.batch, context.progress());
+  InterruptGuard::stop_if_interrupted("stopped");
+  return spread_of(losses.nats).mean;
 }
 
 Result measure_network(const SmallBudgetSettings& settings, const NetworkSettings& sized,
@@ -140,8 +153,8 @@ Result measure_network(const SmallBudgetSettings& settings, const NetworkSetting
                      })->first;
   for (int64_t run = 1; run <= settings.seeds; ++run) {
     const auto trained = train_once(sized, network, result.best_rate, context.training_seed(run),
-                                    place, text.reporting, context);
-    result.by_seed.push_back(validation_loss(trained));
+                                    place, text.choosing, context);
+    result.by_seed.push_back(loss_on(text.reporting, trained, sized.train, context));
     result.parameters = trained.first().learner->parameter_count();
     if (run == 1) result.first_run = trained.first().trained.folder;
   }
@@ -160,7 +173,7 @@ void add_budget_curves(const std::vector<Result>& outcomes, const std::string& w
   results.add_chart(
       "curves-" + folder_name(where),
       results.panel_of_points("Validation loss: " + where, {"step"}, {"nats per token"}, curves),
-      "Each with its best learning rate.");
+      "Each with its best learning rate, on the half of the validation text that chooses.");
 }
 
 std::string deviation_text(const Result& result) {
@@ -183,10 +196,13 @@ CorpusConfig data_of(const std::string& text, CorpusConfig data) {
 
 /// What the study prints of every text and size.
 struct Tables {
-  Table losses{"Validation loss, nats per token, mean ± deviation over seeds",
-               {"text", "channels", "network", "parameters", "loss", "over GPT", "best rate"}};
+  Table losses{
+      "Loss on the half of the validation text by which nothing was chosen, nats per token, mean ± "
+      "deviation over seeds",
+      {"text", "channels", "network", "parameters", "loss", "over GPT", "best rate"}};
   Table searches{
-      "Learning rates tried, with another seed and on the other half of the validation text",
+      "Learning rates tried, with another seed; loss on the half of the validation text that "
+      "chooses",
       {"text", "channels", "network", "rate", "loss"}};
 
   void add(const std::string& text, int64_t channels, const std::vector<Result>& outcomes) {
@@ -237,7 +253,8 @@ void run_small_budget(StudyContext& context) {
   std::vector<Halves> texts;  // read before any training: one may be missing
   for (size_t i = 0; i < settings.texts.size(); ++i)
     texts.push_back(halves_of(prepare_study_corpus(data_of(settings.texts[i], settings.data),
-                                                   context, place(i) + "/corpus")));
+                                                   context, place(i) + "/corpus"),
+                              settings.window));
   Tables tables;
   for (size_t i = 0; i < texts.size(); ++i)
     train_on(settings.texts[i], texts[i], place(i), settings, context, tables);
