@@ -124,12 +124,12 @@ void add_training_results(const std::vector<TrainedRuns>& learners,
                           const std::string& prefix) {
   results.add_chart(prefix + "learning",
                     curves_chart(learners, shown.front(), trivial, prefix, results),
-                    trivial.empty() ? "" : "Dashed: strategies that do not solve the task.");
+                    trivial.empty() ? "" : "Dashed: simple strategies, without any learning.");
   results.add_table(prefix + "scores", scores_table(learners, shown));
   for (const TrainedRuns& learner : learners)
     for (const Trained& run : learner.runs) add_missing(learner.name, run, results);
   if (trivial.empty()) return;
-  Table table("Without solving the task", {"strategy", shown.front().label});
+  Table table("Simple strategies, without any learning", {"strategy", shown.front().label});
   for (const auto& [strategy, value] : trivial)
     table.add_row({strategy, Cell::fixed(value, shown.front().decimals)});
   results.add_table(prefix + "levels", std::move(table));
