@@ -72,6 +72,16 @@ TEST_F(RegBenchStudy, EveryScoreIsThatOfTheTest) {
   for (const auto& [step, metrics] : log) EXPECT_NE(std::stod(cell), metrics.at("loss"));
 }
 
+TEST_F(RegBenchStudy, SaysWherePublishedScoresAreOfOtherStrings) {
+  Json settings = tiny();
+  settings.erase("task");  // those of --quick, which are shorter than the paper's
+  settings.update({{"models", {"LSTM"}}, {"languages", {100}}});
+  const StudyResults results = run(settings);
+  EXPECT_EQ(results.comparisons().size(), 2u);
+  for (const auto& comparison : results.comparisons())
+    EXPECT_EQ(comparison.unlike, "other strings") << comparison.what;
+}
+
 TEST_F(RegBenchStudy, CalledAgainItTrainsNothingAgain) {
   Json settings = tiny();
   settings["models"] = {"LSTM", "GPT, rotary"};

@@ -77,6 +77,12 @@ TEST_F(StmStudies, HullsAndToursAreMeasuredByTheirNumberOfPoints) {
   EXPECT_EQ(unlike("travelling-salesman", tiny()),
             (std::map<std::string, std::string>{{"STM, 5 points, right answers (%)", on_5},
                                                 {"LSTM, 5 points, right answers (%)", on_5}}));
+  Json tours = tiny();  // of the paper's sizes; its tours go in either direction
+  tours["task"] = {{"max_points", 10}, {"most_points", 20}};
+  std::filesystem::remove_all(folder_ / "travelling-salesman");
+  const auto of_tours = unlike("travelling-salesman", tours);
+  EXPECT_EQ(of_tours.size(), 4u);
+  for (const auto& [what, reason] : of_tours) EXPECT_EQ(reason, "either direction") << what;
 }
 
 TEST_F(StmStudies, SayWhereAPublishedScoreIsOfSomethingElse) {
@@ -98,6 +104,9 @@ TEST_F(StmStudies, BabiComparesTheErrorOfEveryTask) {
       {"train", {{"steps", 4}, {"batch", 4}, {"accumulation", 2}, {"evaluate_every", 2}}}};
   const StudyResults results = run("babi", settings);
   EXPECT_NEAR(results.comparisons().front().published, 0.0, 1e-12);  // both tasks, table 9
+  EXPECT_EQ(results.comparisons().front().unlike, "simulated stories");
+  EXPECT_EQ(results.comparisons().back().what, "tasks with more than 5 % wrong, of these 2 tasks");
+  EXPECT_EQ(results.comparisons().back().unlike, "of 20 tasks");
   double mean = 0;
   std::map<std::string, int> points;
   for (const ResultPoint& point : results.points()) {
@@ -229,7 +238,10 @@ TEST_F(StmStudies, RefuseModelsThatTheyDoNotHave) {
 TEST_F(StmStudies, CostTimesTheModels) {
   const StudyResults results = run("cost", {{"batch", 1}, {"iterations", 1}, {"widths", {4, 8}}});
   EXPECT_EQ(results.comparisons().size(), 4u);  // also at another batch, which is stated
-  for (const auto& comparison : results.comparisons()) EXPECT_GT(comparison.ours, 0);
+  for (const auto& comparison : results.comparisons()) {
+    EXPECT_GT(comparison.ours, 0);
+    EXPECT_EQ(comparison.unlike, "on a V100");
+  }
   EXPECT_THAT(results.summary(), HasSubstr("Batches of 1; the paper has 128."));
   EXPECT_EQ(results.points().size(), 4u);
   EXPECT_THAT(refusal("cost", {{"iterations", 0}}), HasSubstr("iterations is 0"));

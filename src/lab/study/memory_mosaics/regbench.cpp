@@ -238,6 +238,11 @@ RegBenchOutcome best_of_search(StudyContext& context, const RegBenchSettings& se
   return std::move(*best);
 }
 
+/// Whether the languages have the paper's sizes.
+bool is_published_task(const task::RegBenchConfig& task) {
+  return config::to_json(task) == config::to_json(paper_regbench().task);
+}
+
 void add_comparisons(const std::vector<RegBenchOutcome>& outcomes, StudyResults& results) {
   for (const RegBenchOutcome& outcome : outcomes) {
     const std::string where =
@@ -246,7 +251,8 @@ void add_comparisons(const std::vector<RegBenchOutcome>& outcomes, StudyResults&
     const auto compare = [&](const char* label, double published, const char* metric) {
       results.compare({.what = fmt::format("{}: {}", where, label),
                        .published = published,
-                       .ours = outcome.training.trained.test.at(metric)});
+                       .ours = outcome.training.trained.test.at(metric),
+                       .unlike = is_published_task(outcome.config.task) ? "" : "other strings"});
     };
     compare("accuracy", outcome.published.accuracy, "accuracy");
     compare("TVD", outcome.published.distance, "distance");
@@ -353,8 +359,7 @@ void add_panel(const std::vector<RegBenchOutcome>& outcomes, const std::vector<L
 
 void add_regbench_differences(const RegBenchSettings& settings, StudyResults& results) {
   const task::RegBenchConfig& task = settings.task;
-  const RegBenchSettings paper = paper_regbench();
-  if (config::to_json(task) != config::to_json(paper.task))
+  if (!is_published_task(task))
     results.add_difference(fmt::format(
         "Sequences of {} to {} strings of {} to {} symbols; the paper has 10 to 19 of 1 to 49.",
         task.min_strings, task.max_strings, task.min_length, task.max_length));
@@ -364,7 +369,7 @@ void add_regbench_differences(const RegBenchSettings& settings, StudyResults& re
         "sequences 200 times (600 updates for 100 languages, 250,000 for 40,000), at up to 5e-4.",
         settings.most_updates, settings.train.learning_rate));
   if (const Search& search = settings.search;
-      config::to_json(search) != config::to_json(paper.search))
+      config::to_json(search) != config::to_json(paper_regbench().search))
     results.add_difference(fmt::format(
         "Tried: {} layers, {} heads, {} channels, weight decay {}; the paper tries 2, 4, 8 layers, "
         "2, 4, 8 heads, 64, 128, 256 channels, weight decay 0.01, 0.1, in every combination.",

@@ -100,7 +100,8 @@ void add_models(StudyContext& context, const CostSettings& settings) {
                    Cell::significant(*all[i].published / *all[0].published, 3)});
     context.results().compare({.what = all[i].name + ", seconds of one iteration",
                                .published = *all[i].published,
-                               .ours = seconds});
+                               .ours = seconds,
+                               .unlike = "on a V100"});
     progress.advance();
   }
   context.results().add_table("iterations", std::move(table));
