@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -138,6 +139,19 @@ TEST(LineChart, MarksAreUprightLinesWithNames) {
   EXPECT_THAT(svg, Not(HasSubstr("no room")));
   EXPECT_THAT(svg, Not(HasSubstr("outside")));
   EXPECT_EQ(chart.numbers().rows().size(), 6u);
+}
+
+// There are eight colours: of more lines two share one, and differ in their markers.
+TEST(LineChart, ANameHasTheMarkerOfItsLineWhereTwoShareAColour) {
+  LineChart chart("", {.label = "d"}, {.label = "error"});
+  const auto add_line = [&](int line) {
+    chart.add({fmt::format("line {}", line), {{1, 1.0 * line}, {2, 2.0 * line}}});
+  };
+  for (int line = 1; line <= 8; ++line) add_line(line);
+  EXPECT_EQ(count(chart.svg(), "class=\"s0 fill\""), 2u);
+  add_line(9);
+  expect_sound(chart);
+  EXPECT_EQ(count(chart.svg(), "class=\"s0 fill\""), 2 * (2u + 1));
 }
 
 TEST(LineChart, BreaksLinesAtPointsItCannotShowAndSaysSo) {

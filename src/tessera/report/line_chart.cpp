@@ -62,6 +62,7 @@ struct EndName {
   std::string name;
   std::string line_classes;
   Pixel end;
+  int shape = -1;  // of the line's markers, where two lines share a colour
   double y = 0;
 };
 
@@ -351,10 +352,12 @@ void LineChartDrawing::draw_series(std::size_t index) {
   if (series.style != SeriesStyle::kReference)
     draw_markers(series, parts, colour, std::max(colours_[index], 0));
   if (parts.empty() || is_named_by_ours(index)) return;
+  const bool needs_shape =
+      series.style == SeriesStyle::kLine && std::ranges::max(colours_) >= kSeriesColours;
   end_names_.push_back(
       {legend_name(series),
        series.style == SeriesStyle::kReference ? reference_classes(index) : colour + " line",
-       pixel(series.points[parts.back().back()])});
+       pixel(series.points[parts.back().back()]), needs_shape ? colours_[index] : -1});
 }
 
 // Names stand level with the ends of their lines, pushed apart where they would touch.
@@ -380,6 +383,7 @@ void LineChartDrawing::draw_end_names() {
     if (x - name.end.x > 14 || std::abs(name.y - name.end.y) > 3)
       svg_.path(path_point('M', name.end.x + 6, name.end.y) + path_point('L', x, name.y), "leader");
     svg_.path(path_point('M', x, name.y) + path_point('L', x + 12, name.y), name.line_classes);
+    if (name.shape >= 0) svg_.marker(x + 6, name.y, name.shape, colour_class(name.shape) + " fill");
     svg_.text(x + 18, name.y + 4, shorten_text(name.name, 194, 12), "ink");
   }
 }
