@@ -40,6 +40,10 @@ bool has_heads(const config::Json& model) {
   return model.at("kind") != "lstm";
 }
 
+std::string depth_text(int64_t blocks) {
+  return fmt::format("{} block{}", blocks, blocks == 1 ? "" : "s");
+}
+
 std::string folder_name(std::string_view name) {
   std::string folder;
   bool is_between = false;

@@ -59,6 +59,9 @@ TrainConfig at_rate(TrainConfig train, double rate);
 /// Whether the network of this table [model] has heads: an LSTM has none.
 bool has_heads(const config::Json& model);
 
+/// How deep a network is: "1 block", "4 blocks".
+std::string depth_text(int64_t blocks);
+
 /// A name as one of a folder or a file: letters and digits, in lower case, a hyphen for whatever
 /// lies between them. "STM, n_q = 8" -> "stm-n-q-8".
 std::string folder_name(std::string_view name);

@@ -102,9 +102,7 @@ struct Trial {
 
   /// "GPT, 2 blocks".
   std::string name() const {
-    return has_blocks(entry)
-               ? fmt::format("{}, {} block{}", entry.name, blocks, blocks == 1 ? "" : "s")
-               : entry.name;
+    return has_blocks(entry) ? fmt::format("{}, {}", entry.name, depth_text(blocks)) : entry.name;
   }
   std::string folder() const {
     return fmt::format("{}/{}/{}-blocks-{}-wide", folder_name(rung.text()), folder_name(entry.name),
@@ -189,15 +187,10 @@ task::MqarConfig task_of(const MqarSettings& settings, const Rung& rung) {
 
 Json sized_model(const MqarSettings& settings, const Trial& trial) {
   Json model = trial.entry.model;
-  if (!has_blocks(trial.entry)) {
-    for (const char* field : {"inputs", "width", "distilled"}) model[field] = trial.channels;
-    return model;
-  }
-  model.update({{"layers", trial.blocks},
-                {"channels", trial.channels},
-                {"window", trial.rung.length},
-                {"dropout", 0}});
-  if (has_heads(model)) model["heads"] = settings.heads;
+  if (has_blocks(trial.entry))
+    return NetworkSizes{trial.blocks, trial.channels, settings.heads}.sized(model,
+                                                                            trial.rung.length);
+  for (const char* field : {"inputs", "width", "distilled"}) model[field] = trial.channels;
   return model;
 }
 

@@ -22,11 +22,8 @@ int64_t state_bytes_per_token(SequenceModel& model, int64_t tokens) {
 }
 
 config::Json NetworkSizes::sized(config::Json model, int64_t window) const {
-  model.update({{"layers", layers},
-                {"channels", channels},
-                {"heads", heads},
-                {"window", window},
-                {"dropout", 0}});
+  model.update({{"layers", layers}, {"channels", channels}, {"window", window}, {"dropout", 0}});
+  if (has_heads(model)) model["heads"] = heads;
   return model;
 }
 

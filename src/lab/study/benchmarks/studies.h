@@ -35,7 +35,8 @@ struct NetworkSizes {
     field("channels", channels, "width of each network");
     field("heads", heads, "memories per unit, attention heads");
   }
-  /// The table [model] of a network of these sizes, of this window, without dropout.
+  /// The table [model] of a network of these sizes, of this window, without dropout. A model
+  /// without heads, an LSTM, gets none.
   config::Json sized(config::Json model, int64_t window) const;
 };
 

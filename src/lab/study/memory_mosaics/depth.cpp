@@ -48,10 +48,6 @@ DepthSettings paper_depth() {
   return settings;
 }
 
-std::string blocks(int64_t depth) {
-  return fmt::format("{} block{}", depth, depth == 1 ? "" : "s");
-}
-
 /// The curves of one block end at about 1.9 and 2.0.
 double published_ratio(int64_t depth) {
   return depth == 1 ? 1.9 / 2.0 : depth == 12 ? kPublishedRatio : NAN;
@@ -66,7 +62,7 @@ void run_depth(StudyContext& context) {
   std::vector<Contestant> contestants;
   for (const int64_t depth : settings.depths)
     for (const auto& [name, kind] : {std::pair("GPT", "gpt"), {"Memory Mosaic", "memory_mosaic"}})
-      contestants.push_back({.name = fmt::format("{}, {}", name, blocks(depth)),
+      contestants.push_back({.name = fmt::format("{}, {}", name, depth_text(depth)),
                              .model = {{"kind", kind}, {"layers", depth}},
                              .folder = fmt::format("{}-{}", kind, depth)});
   const auto trained = train_networks(settings, contestants, corpus, context);
@@ -79,7 +75,7 @@ void run_depth(StudyContext& context) {
     const double ratio = mosaic / gpt, published = published_ratio(depth);
     table.add_row({depth, Cell::fixed(gpt, 4), Cell::fixed(mosaic, 4), Cell::fixed(ratio, 4),
                    fixed_or_empty(published, 4)});
-    results.compare({.what = "validation loss, Memory Mosaic over GPT, " + blocks(depth),
+    results.compare({.what = "validation loss, Memory Mosaic over GPT, " + depth_text(depth),
                      .published = published,
                      .ours = ratio,
                      .digits = 4});
