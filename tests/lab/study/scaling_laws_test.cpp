@@ -243,6 +243,15 @@ TEST(ScalingLawStudies, SayTheSizesThatWereRun) {
               testing::HasSubstr("each of 1000 samples; N = 12, M = 5, d = 5, α = 1.5."));
 }
 
+TEST(ScalingLawStudies, SayOfHowManyRunsTheyAre) {
+  const test::TemporaryFolder folder;
+  const StudyResults results = run_law("fig4", {{"runs", 2}}, folder.path());
+  EXPECT_THAT(results.summary(), testing::HasSubstr("all curves here are means of 2 runs"));
+  EXPECT_THAT(run_law("fig8", {{"runs", 2}}, folder / "fig8").summary(),
+              testing::AllOf(testing::HasSubstr("SGD γ = 1, d = 10 (ours ± "),
+                             testing::HasSubstr("± is the standard error of ours")));
+}
+
 TEST(ScalingLawStudies, ErrorsOfZeroHaveNoExponent) {
   const test::TemporaryFolder folder;
   run_law(

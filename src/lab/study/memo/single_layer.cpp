@@ -246,8 +246,9 @@ void compare_projections(StudyContext& context, const SingleLayerSettings& setti
   constexpr int64_t kLength = 1025, kRowsRead = 3, kVocabulary = 50254, kHeads = 4;
   const int64_t d = settings.projection_dimension, texts = settings.projection_texts;
   Table table(
-      fmt::format("One layer, h = 4, d = {}, {} tokens stored: recall with two kinds of W_V", d,
-                  texts * (kLength - 1)),
+      fmt::format("One layer, h = 4, d = {}, {} tokens stored: recall with two kinds of W_V "
+                  "(reference: another implementation)",
+                  d, texts * (kLength - 1)),
       {"W_V", "d · Var(k · k')", "recall", "reference", "noise law",
        "tokens at a recall of 0.9 by the law"});
   Progress progress(context.progress(), "Projections", 2);
@@ -278,9 +279,9 @@ void compare_projections(StudyContext& context, const SingleLayerSettings& setti
         .vocabulary = kVocabulary,
         .key_variance = gaussian ? theory::shared_gaussian_key_variance(kHeads) : 1.0,
         .lengths_vary = true};
-    const bool published = d == 1024 && texts == 30;
+    const bool is_known = d == 1024 && texts == 30;
     table.add_row({name, Cell::fixed(variance, 3), Cell::fixed(recall, 3),
-                   published ? Cell::fixed(gaussian ? 0.800 : 0.917, 3) : Cell(),
+                   is_known ? Cell::fixed(gaussian ? 0.800 : 0.917, 3) : Cell(),
                    Cell::fixed(theory::correlation_recall(code, pairs), 3),
                    Cell::fixed(theory::correlation_capacity(code, 0.9), 0)});
     progress.advance();

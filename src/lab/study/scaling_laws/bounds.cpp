@@ -75,7 +75,7 @@ void run_proposition4(StudyContext& context) {
   const std::vector<int64_t> dimensions = {30, 100, 300, 1000, 3000};
   const std::vector<int64_t> samples = {100, 1000, 10'000, 100'000, 1'000'000};
   Table table("Error after T samples in dimension d, the best P stored equally",
-              {"T", "d", "P", "expected", "simulated", "standard error", "T^(-1+1/α) + d^(-(α-1))",
+              {"d", "T", "P", "expected", "simulated", "standard error", "T^(-1+1/α) + d^(-(α-1))",
                "simulated / rate"});
   auto chart = std::make_unique<LineChart>("Error against data and dimension",
                                            Axis{"T", Scale::kLog}, kLogError);
@@ -95,7 +95,7 @@ void run_proposition4(StudyContext& context) {
             return marginal_error(with_shared_mass(task, weights), weights, d, seed);
           }));
       rates.push_back(finite_data_rate(settings.alpha, d, static_cast<double>(T)));
-      table.add_row({T, d, plan.stored, Cell::significant(plan.error, 3), mean_cell(simulated),
+      table.add_row({d, T, plan.stored, Cell::significant(plan.error, 3), mean_cell(simulated),
                      error_cell(simulated), Cell::significant(rates.back(), 3),
                      Cell::fixed(simulated.mean / rates.back(), 2)});
       context.results().add_point(point_of(name, static_cast<double>(T), simulated));
@@ -187,7 +187,8 @@ void run_other_laws(StudyContext& context) {
                      error_cell(errors[k])});
     }
     add_curve(context.results(), one.name, T, errors);
-    context.results().compare({fmt::format("{}: error after {} samples", one.name, samples.back()),
+    context.results().compare({fmt::format("{}: error after {} samples (published: by equation 26)",
+                                           one.name, samples.back()),
                                rates.back(), errors.back().mean});
     chart->add(measured_line(one.name, T, errors));
     chart->add(line_through(one.formula, T, rates, SeriesStyle::kReference, one.name));

@@ -333,8 +333,8 @@ void run_decoders(StudyContext& context) {
   Table table(fmt::format("Errors on n stored pairs, V = {} outputs, d = {}, independent keys "
                           "(reference: another implementation)",
                           settings.outputs, d),
-              {"outputs", "n", "argmax", "reference", "likelihood ratio", "reference ", "planner",
-               "argmax / ratio"});
+              {"outputs", "n", "argmax", "argmax: reference", "likelihood ratio",
+               "likelihood ratio: reference", "planner", "argmax / ratio"});
   const double expected[5][2] = {
       {.012, .003}, {.072, .031}, {.184, .074}, {.385, .187}, {.628, .379}};
   const int64_t sizes[] = {512, 1024, 2048, 4096, 8192};

@@ -69,18 +69,14 @@ void run_compensation(StudyContext& context) {
                                           "outputs that fit the memory"};
   std::vector<std::vector<Spread>> errors(names.size());
   Progress progress(context.progress(), "Compensation", std::ssize(dimensions));
-  Table table("Error by the outputs' embeddings",
-              {"d", names[0], names[1], names[2], "standard error"});
+  Table table("Error by the outputs' embeddings", {"d", "outputs", "error", "standard error"});
   for (const int64_t d : dimensions) {
     const auto of_dimension = measured(context, fmt::format("d = {}", d), settings.runs,
                                        [&](uint64_t seed) { return errors_of_run(task, d, seed); });
-    std::vector<Cell> row = {d};
     for (size_t kind = 0; kind < names.size(); ++kind) {
-      errors[kind].push_back(of_dimension[kind]);
-      row.push_back(mean_cell(of_dimension[kind]));
+      const Spread& error = errors[kind].emplace_back(of_dimension[kind]);
+      table.add_row({d, names[kind], mean_cell(error), error_cell(error)});
     }
-    row.push_back(error_cell(of_dimension.back()));
-    table.add_row(std::move(row));
     progress.advance();
   }
   for (size_t kind = 0; kind < names.size(); ++kind)

@@ -113,12 +113,13 @@ void run_descent_and_approximation(StudyContext& context) {
           "misread a frequent input; with d = 10 the approximation does not hold: descent does "
           "better. Bands: half a standard deviation.",
           settings.inputs));
-  context.results().add_difference(
-      "The paper shows one run of d = 100, γ = 10, and means of 100 runs of the others; the curves "
-      "here are means of more. With d = 100 and γ = 10 one run in thirty of the approximation "
+  context.results().add_difference(fmt::format(
+      "The paper shows one run of d = 100, γ = 10, and means of 100 runs of the others; all curves "
+      "here are means of {} runs. With d = 100 and γ = 10 one run in thirty of the approximation "
       "misreads one of the most frequent inputs and errs by 0.05 to 0.8, where the others err by "
       "0.014. These runs make up more than a quarter of the mean, so a mean of 100 runs is "
-      "uncertain by 0.004.");
+      "uncertain by 0.004.",
+      settings.runs));
 }
 
 void run_batch_descent_and_approximation(StudyContext& context) {
@@ -171,8 +172,10 @@ void run_approximate_schemes(StudyContext& context) {
   StudyResults& results = context.results();
   const auto every = consecutive<int64_t>(kWeighted), by_frequency = counts_by_frequency();
   const auto x = as_doubles(every);
-  Table fitted("Power of the frequency that each step size comes close to",
-               {"step size", "over n", "over the inputs", "reference"});
+  Table fitted(
+      "Power of the frequency that the weights of each step size follow (reference: another "
+      "implementation)",
+      {"step size", "over n (left)", "over the inputs (right)", "reference"});
   const std::pair<double, const char*> step_sizes[] = {
       {1e-3, "0.97-1.06"}, {1e-1, "0.81"}, {1, "0.40-0.43"}, {10, "0.02"}};
   std::vector<std::string> left;

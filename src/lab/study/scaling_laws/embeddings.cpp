@@ -189,12 +189,15 @@ void run_rectified_lookup(StudyContext& context) {
     }
     progress.advance();
   }
-  Table table("Error of a rectified lookup", {"memory", "d", "numbers stored", "error"});
+  Table table("Error of a rectified lookup",
+              {"memory", "d", "numbers stored", "error", "standard error"});
   for (const ResultPoint& point : context.results().points()) {
     const bool is_matrix = point.series == names.front();
-    table.add_row({point.series, static_cast<int64_t>(point.x),
-                   static_cast<int64_t>(point.x * (is_matrix ? point.x : settings.inputs)),
-                   Cell::significant(point.y, 3)});
+    table.add_row(
+        {point.series, static_cast<int64_t>(point.x),
+         static_cast<int64_t>(point.x * (is_matrix ? point.x : settings.inputs)),
+         Cell::significant(point.y, 3),
+         std::isnan(point.standard_error) ? Cell() : Cell::significant(point.standard_error, 2)});
   }
   context.results().add_table("numbers", std::move(table));
   auto chart = context.results().chart_of_points("Error of a rectified lookup", kLogDimension,
@@ -229,8 +232,8 @@ void run_proposition5(StudyContext& context) {
   const auto d = as_doubles(dimensions);
   const auto counts = log_spaced(1, settings.outputs, 12);
   Table table("Stored outputs and error",
-              {"d", "best P of outputs", "learned: error", "standard error", "p(f(x) > P) (49)",
-               "random e: error", "standard error "});
+              {"d", "best P of outputs", "learned: error", "learned: standard error",
+               "p(f(x) > P) (49)", "random e: error", "random e: standard error"});
   std::vector<Spread> learned, fixed;
   Progress progress(context.progress(), "Proposition 5", std::ssize(dimensions));
   for (const int64_t dimension : dimensions) {

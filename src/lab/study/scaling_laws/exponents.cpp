@@ -158,7 +158,8 @@ void run_proposition2(StudyContext& context) {
   const auto d = as_doubles(dimensions);
   const auto outputs = static_cast<int32_t>(settings.outputs);
   Table table("Exponent of d without a threshold",
-              {"α", "ρ", "(13)", "expected error", "simulated", "N of the simulation"});
+              {"α", "ρ", "(13)", "expected error", fmt::format("simulated, {} runs", settings.runs),
+               "N of the simulation"});
   auto panels = std::make_unique<Panels>("Expected error of q = p^ρ");
   Progress progress(context.progress(), "Proposition 2", std::ssize(settings.alphas));
   for (const double alpha : settings.alphas) {

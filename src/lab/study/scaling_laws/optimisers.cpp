@@ -131,7 +131,7 @@ void add_training(StudyContext& context, const AssociationTask& task, int64_t ru
   add_curve(context.results(), std::string(how.name), as_doubles(dimensions), spreads,
             how.published);
   for (size_t k = 0; k < dimensions.size(); ++k) {
-    const std::string error = runs > 1 ? fmt::format(" (± {:.2g})", error_of(spreads[k])) : "";
+    const std::string error = runs > 1 ? fmt::format(" (ours ± {:.2g})", error_of(spreads[k])) : "";
     context.results().compare({fmt::format("{}, d = {}{}", how.name, dimensions[k], error),
                                how.published[k], spreads[k].mean});
   }
@@ -164,12 +164,13 @@ void run_optimisers(StudyContext& context) {
   context.results().add_chart(
       "errors", std::move(picture),
       "Cross entropy (eq. 16) minimised in batches of B (eq. 18). First, T = 10240: larger "
-      "steps err less, as (20) lets expect. Second, T = 1024 in batches of 16 and 1024, 10240 in "
+      "steps err less, as eq. 20 predicts. Second, T = 1024 in batches of 16 and 1024, 10240 in "
       "those of 256: many small batches learn more from the same data, and so does Adam. Third, T "
       "= 10240, γ = 1: layer norm (eq. 21) helps both, Adam more. Hollow: the means of the "
       "authors' logs. Bands: half a standard deviation.");
   context.results().add_difference(
-      "Published values are the means of the authors' logs. Their Adam has both betas at 0, which "
+      "Published values are the means of the authors' logs; ± is the standard error of ours. Their "
+      "Adam has both betas at 0, which "
       "is the sign rule. Where they tuned the step size per seed (B = 256), ours is fixed: 100 for "
       "SGD, 10 for Adam.");
 }
@@ -185,11 +186,12 @@ void run_learned_embeddings_error(StudyContext& context) {
       context.results().chart_of_points("Error after training", kLogDimension, kLogError,
                                         names_of(kLearnedParts)),
       "SGD in batches of 16 (eq. 18), T = 10240. With W alone the error falls with d as the theory "
-      "of fixed embeddings lets expect (Theorem 2); where e and u are learned, too, it hardly "
-      "depends on d (section 4.2, eq. 24). Hollow: the authors' means.");
+      "of fixed embeddings predicts (Theorem 2); where e and u are learned, too, it hardly "
+      "depends on d (section 4.2, eq. 24). Hollow: the authors' means. Bands: half a standard "
+      "deviation.");
   context.results().add_difference(
-      "The error against M in two dimensions is part of scaling-laws/fig9, with a fresh model for "
-      "every run.");
+      "Published values are the authors' means; ± is the standard error of ours. The error against "
+      "M in two dimensions is part of scaling-laws/fig9, with a fresh model for every run.");
 }
 
 /// e, u and W learned together by Adam in two dimensions.

@@ -148,9 +148,10 @@ void run_schedules(StudyContext& context) {
   context.results().add_chart(
       "errors", std::move(panels),
       fmt::format(
-          "SGD (eq. 18) in d = {} dimensions. Large steps store associations while there is "
-          "room, and overwrite others when there is none; steps that fall later keep what is "
-          "stored unless an association is frequent. It pays where inputs are many more than "
+          "SGD (eq. 18) in d = {} dimensions. Decayed: γ = 10, from step 100 on 0.3. Stairs: γ = "
+          "10, times 0.1 every 100 steps. Large steps store associations while there is room, "
+          "and overwrite others when there is none; steps that fall later keep what is stored "
+          "unless an association is frequent. Falling steps pay where inputs are many more than "
           "dimensions. Bands: half a standard deviation.",
           kScheduledDimension));
   reference.finish(context.results());

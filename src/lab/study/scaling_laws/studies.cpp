@@ -167,7 +167,7 @@ void ReferenceTable::add(const std::string& what, double reference, const Spread
 void ReferenceTable::add_curve(const std::string& what, std::span<const double> x,
                                std::span<const double> reference, std::span<const Spread> ours) {
   for (size_t k = 0; k < x.size() && k < reference.size(); ++k)
-    add(fmt::format("{} at {:g}", what, x[k]), reference[k], ours[k]);
+    add(fmt::format("{} = {:g}", what, x[k]), reference[k], ours[k]);
 }
 
 void ReferenceTable::finish(StudyResults& results) {

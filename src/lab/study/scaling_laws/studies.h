@@ -145,7 +145,7 @@ class ReferenceTable {
  public:
   explicit ReferenceTable(const StudyContext& context);
   void add(const std::string& what, double reference, const Spread& ours);
-  /// A curve at once.
+  /// A curve at once; what: ends with the name of x.
   void add_curve(const std::string& what, std::span<const double> x,
                  std::span<const double> reference, std::span<const Spread> ours);
   void finish(StudyResults& results);
