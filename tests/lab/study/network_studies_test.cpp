@@ -92,6 +92,16 @@ TEST_F(NetworkStudies, RefuseToMeasureNothingBeforeAnyTraining) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "config.toml"));
 }
 
+TEST_F(NetworkStudies, StoriesSayWhereTokensAreNotGpt2s) {
+  const StudyResults results = test::run_quick(
+      "memory-mosaics/stories",
+      {{"data", {{"stories", 20}, {"tokenizer", "byte"}}}, {"validation_stories", 5}},
+      folder_.path());
+  ASSERT_EQ(results.comparisons().size(), 4u);
+  for (const auto& row : results.comparisons())
+    EXPECT_EQ(row.unlike, row.what.starts_with("tokens") ? "other tokens" : "") << row.what;
+}
+
 TEST_F(NetworkStudies, RefuseTheSizeOfWhichTheyHaveAList) {
   EXPECT_THAT(refusal("depth", {{"layers", 2}}), HasSubstr("unknown key 'layers'"));
   EXPECT_THAT(refusal("small-budget", {{"channels", 8}}), HasSubstr("unknown key 'channels'"));

@@ -121,7 +121,7 @@ void tabulate_errors(const StudyTraining<BabiLearner>& training, StudyResults& r
   const task::BabiData& data = training.learner->data();
   Table table("Wrong answers of each task, in percent of its test questions",
               {"task", "published mean", "published deviation", "ours", "questions",
-               "of them in training (%)", "ours, the others"});
+               "of them in training (%)", "ours, those not in training"});
   std::vector<std::string> names;
   std::vector<double> published, deviations, ours;
   for (const int64_t task : data.config().tasks) {
