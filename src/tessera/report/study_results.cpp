@@ -17,6 +17,15 @@ Cell optional_cell(double value) {
   return std::isnan(value) ? Cell() : Cell(value);
 }
 
+// A list as its elements one after the other, so that a page can break between them.
+std::string fact_text(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_array()) return value.dump();
+  std::string text;
+  for (const Json& element : value) text += (text.empty() ? "" : ", ") + fact_text(element);
+  return text;
+}
+
 // Nested objects become "machine.cores": one line per scalar or array.
 void flatten(const Json& json, const std::string& path,
              std::vector<std::pair<std::string, std::string>>& facts) {
@@ -24,7 +33,7 @@ void flatten(const Json& json, const std::string& path,
     for (const auto& [name, value] : json.items())
       flatten(value, path.empty() ? name : path + "." + name, facts);
   } else {
-    facts.emplace_back(path, json.is_string() ? json.get<std::string>() : json.dump());
+    facts.emplace_back(path, fact_text(json));
   }
 }
 

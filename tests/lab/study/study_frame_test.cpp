@@ -66,7 +66,8 @@ class StudyFrame : public testing::Test {
 
 TEST_F(StudyFrame, WritesItsDirectory) {
   options_.seed = 7;
-  options_.manifest = {{"revision", "abc"}, {"machine", {{"cores", 2}}}};
+  options_.manifest = {{"revision", "abc"},
+                       {"machine", {{"cores", 2}, {"vectors", {"fma", "avx2", "avx512f"}}}}};
   run_study(example(), options_);
   EXPECT_EQ(read_file(options_.folder / "results.csv"),
             "series,x,y,spread,published,standard_error\n"
@@ -85,8 +86,9 @@ TEST_F(StudyFrame, WritesItsDirectory) {
   EXPECT_EQ(manifest["command"], "tessera study example/fig1 --seed 7");
   EXPECT_EQ(manifest["machine"]["cores"], 2);
   const std::string html = read_file(options_.folder / "report.html");
-  for (const char* part : {"Error against d", "the left panel", "10 runs instead of 100",
-                           "0.30000000000000004", "machine.cores", "tessera study example/fig1"}) {
+  for (const char* part :
+       {"Error against d", "the left panel", "10 runs instead of 100", "0.30000000000000004",
+        "machine.cores", "fma, avx2, avx512f", "tessera study example/fig1"}) {
     EXPECT_THAT(html, HasSubstr(part));
   }
 }
