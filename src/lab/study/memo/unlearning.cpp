@@ -203,9 +203,10 @@ class Unlearning {
              [&] { return tofu_.measure(*network_subject(full()), share); }),
         retrained);
     add("GPT, retrained", retrained, retrained);
-    for (const auto& [name, way] : {std::pair("GPT, gradient ascent", Way::kAscent),
-                                    std::pair("GPT, gradient difference", Way::kDifference),
-                                    std::pair("GPT, NPO", Way::kPreference)})
+    for (const auto& [name, way] :
+         {std::pair("GPT, gradient ascent", Way::kAscent),
+          std::pair("GPT, gradient difference", Way::kDifference),
+          std::pair("GPT, negative preference optimisation", Way::kPreference)})
       add(name,
           part(name, share,
                [&, way = way] {
@@ -275,9 +276,13 @@ class Unlearning {
 };
 
 void tabulate(StudyContext& context, const std::vector<Outcome>& all) {
-  Table table("What is left of authors that are to be forgotten",
-              {"subject", "forgotten (%)", "forget quality (p)", "utility", "verbatim",
-               "exact memorisation", "extraction strength", "seconds to forget"});
+  Table table(
+      "What is left of authors that are to be forgotten. Verbatim: how much of an answer is said "
+      "as it was learnt (ROUGE-L). Exact memorisation: share of its tokens that are predicted. "
+      "Extraction strength: share of it that is predicted once its beginning is given. Utility: "
+      "how well what stays is answered",
+      {"subject", "forgotten (%)", "forget quality (p)", "utility", "verbatim",
+       "exact memorisation", "extraction strength", "seconds to forget"});
   for (const auto& [name, share, measures, quality] : all) {
     table.add_row({name, Cell::fixed(100 * share, 0), Cell::fixed(quality, 4),
                    Cell::fixed(measures.utility, 3), Cell::fixed(measures.verbatim, 3),
