@@ -289,6 +289,8 @@ TEST_F(StmStudies, RecipesTryEachModelAsOften) {
   EXPECT_THAT(rates.at("LSTM"), testing::Pointwise(testing::DoubleNear(1e-9),
                                                    std::vector<double>{1e-3, 2e-3, 4e-3, 8e-3}));
   EXPECT_THAT(results.summary(), HasSubstr("wrong bits per sequence"));
+  EXPECT_THAT(read_file(folder_ / "recipes/tries.csv"),
+              HasSubstr("validation loss,wrong bits per sequence\n"));
   EXPECT_THAT(refusal("recipes", {{"alphas", Json::array()}}), HasSubstr("alphas is empty"));
   EXPECT_THAT(refusal("recipes", {{"learning_rates", {0.1, 0}}}),
               HasSubstr("learning_rates has 0"));

@@ -4,6 +4,7 @@
 
 #include "lab/study/stm/sequence_comparison.h"
 #include "lab/study/stm/studies.h"
+#include "lab/task/sequence/task_kinds.h"
 
 namespace tessera::stm_study {
 namespace {
@@ -91,11 +92,18 @@ std::vector<Try> tries_of(const Contestant& contestant, const RecipeSettings& se
   return tries;
 }
 
+/// The keys of the task that are not its defaults.
+config::Json sizes_of(const RecipeSettings& settings) {
+  config::Json sizes = config::Json::object();
+  for (const auto& size : settings.sizes) config::set_from_text(sizes, size);
+  return sizes;
+}
+
 task::TaskTrainingConfig training_of(const StudyContext& context, const RecipeSettings& settings,
                                      const Try& one) {
   task::TaskTrainingConfig config;
   config.task = {{"name", settings.task}};
-  for (const auto& size : settings.sizes) config::set_from_text(config.task, size);
+  config.task.update(sizes_of(settings));
   config.model = one.table;
   config.train = settings.train;
   config.train.seed = context.training_seed(0);
@@ -119,7 +127,10 @@ void run_recipes(StudyContext& context) {
   models = chosen_by_name(models, settings.models);
   for (const Contestant& model : models)
     for (const Try& one : tries_of(model, settings)) training_of(context, settings, one).check();
-  Table table("What was tried", {"model", "rate", "how", "parameters", "validation loss", "test"});
+  const ShownMetric metric =
+      task::shown_metrics(*task::make_task(settings.task, sizes_of(settings))).front();
+  Table table("What was tried, with the score of the test",
+              {"model", "rate", "how", "parameters", "validation loss", metric.label});
   StudyResults& results = context.results();
   std::string best_of_all;
   for (const Contestant& model : models) {
@@ -129,7 +140,6 @@ void run_recipes(StudyContext& context) {
       task::TaskLearner learner(training_of(context, settings, one));
       const Trained trained =
           train_contestant(context, learner, {.name = one.name(), .folder = one.folder}, 0, 1);
-      const ShownMetric metric = learner.shown().front();
       const double test = metric.factor * trained.test.at(metric.name);
       table.add_row({one.model, fmt::format("{:.2g}", one.rate), one.how, learner.parameter_count(),
                      Cell::fixed(trained.validation_loss(), 4),
