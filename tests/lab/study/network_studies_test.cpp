@@ -102,9 +102,11 @@ TEST_F(NetworkStudies, StoriesSayWhereTokensAreNotGpt2s) {
     EXPECT_EQ(row.unlike, row.what.starts_with("tokens") ? "other tokens" : "") << row.what;
 }
 
-TEST_F(NetworkStudies, RefuseTheSizeOfWhichTheyHaveAList) {
+TEST_F(NetworkStudies, RefuseASettingOfWhichTheyTrySeveral) {
   EXPECT_THAT(refusal("depth", {{"layers", 2}}), HasSubstr("unknown key 'layers'"));
   EXPECT_THAT(refusal("small-budget", {{"channels", 8}}), HasSubstr("unknown key 'channels'"));
+  EXPECT_THAT(refusal("small-budget", {{"parameterisation", "paper"}}),
+              HasSubstr("unknown key 'parameterisation'"));
 }
 
 TEST_F(NetworkStudies, NeedWhatTheyAreGivenBeforeAnyTraining) {

@@ -27,7 +27,7 @@ struct SmallBudgetSettings : NetworkSettings {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    NetworkSettings::visit_fields(all_but({"channels"}, field));
+    NetworkSettings::visit_fields(all_but({"channels", "parameterisation"}, field));
     field("texts", texts,
           "text files or folders; empty: an installed text; stories: generated stories");
     field("sizes", sizes, "channels of the networks");
