@@ -13,7 +13,8 @@ std::string exact_text(double value);
 /// `value` with `decimals` digits after the point, never "-0.00".
 std::string fixed_text(double value, int decimals);
 
-/// `value` rounded to `digits` significant digits, as short as possible: 0.0203, 1.5e-07, 12.
+/// `value` rounded to `digits` significant digits, as short as possible: 0.0203, 1.5e-07, 12. An
+/// exponent from a million on: 1440, 1.44e+06.
 std::string significant_text(double value, int digits);
 
 /// A power of ten with a superscript exponent: 10⁻⁵.
