@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -47,8 +46,7 @@ void print_certificate(const jobs::Erase& job, const store::Certificate& certifi
   for (const auto& file : certificate.files) bytes += file.bytes;
   fmt::print("{}: certificate{}; nothing found in {}, {}; as a page: {}\n", job.certificate,
              job.key.empty() ? "" : ", signed", counted(std::ssize(certificate.files), "file"),
-             readable_bytes(static_cast<double>(bytes)),
-             std::filesystem::path(job.certificate).replace_extension(".html").native());
+             readable_bytes(static_cast<double>(bytes)), job.page().native());
 }
 
 void run_forget(const ForgetCommand& command) {

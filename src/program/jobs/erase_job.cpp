@@ -65,11 +65,20 @@ std::vector<StoredDocument> chosen(const Erase& erase, const MemoStore& store) {
 }
 
 /// Finds out what would fail after the documents are gone.
-void check_certificate_can_be_written(const Erase& erase) {
+void check_certificate_can_be_written(const Erase& erase, const fs::path& store) {
   if (erase.certificate.empty()) {
     check_argument(erase.key.empty(), "key signs a certificate, but none is asked for");
     return;
   }
+  check_argument(erase.page() != erase.certificate,
+                 "certificate is '{}', the name of the page beside it; give a name such as "
+                 "erasure.json",
+                 erase.certificate);
+  check_outside(store, "certificate", erase.certificate);
+  std::error_code unknown;
+  for (const fs::path& file : {fs::path(erase.certificate), erase.page()})
+    check_argument(!fs::is_directory(file, unknown),
+                   "'{}' is a folder; the certificate needs a file", file.native());
   const fs::path folder = fs::absolute(erase.certificate).parent_path();
   if (::access(folder.c_str(), W_OK) != 0) throw SystemError(erase.certificate, "write", errno);
   Json nothing = Json::object();
@@ -126,15 +135,14 @@ void write_certificate(const Erase& erase, const store::Certificate& certificate
   Json json = store::json_of(certificate);
   if (!erase.key.empty()) store::sign(json, erase.key);
   write_file(erase.certificate, json.dump(2) + "\n");
-  write_file(fs::path(erase.certificate).replace_extension(".html"),
-             certificate_page(certificate, json));
+  write_file(erase.page(), certificate_page(certificate, json));
 }
 
 }  // namespace
 
 Erase::Answer Erase::run(const fs::path& store, const OnNews& on_news,
                          const OnProgress& on_progress) const {
-  check_certificate_can_be_written(*this);
+  check_certificate_can_be_written(*this, store);
   Answer answer;
   answer.dry_run = dry_run;
   store::Certificate shown;

@@ -45,6 +45,11 @@ struct Erase {
           "-algorithm ed25519' makes one");
   }
 
+  /// The page beside the certificate.
+  std::filesystem::path page() const {
+    return std::filesystem::path(certificate).replace_extension(".html");
+  }
+
   struct Answer {
     std::vector<Forget::Answer> documents;       ///< that are forgotten, or would be
     std::vector<store::SharedPassages> shared;   ///< documents that stay and have passages of them

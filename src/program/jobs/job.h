@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tessera/base/config.h"
@@ -18,6 +20,11 @@ using OnProgress = std::function<void(int64_t done, int64_t of)>;
 /// What config::fields_from_json() is to read of a request from outside: the values of these
 /// fields, where null counts as absent, and the first of its keys that are none.
 config::Json request_values(const nlohmann::json& object, const std::vector<config::Field>& fields);
+
+/// Throws UsageError where a file that is to be written would stand among those of a store, one of
+/// which it might replace. field: what the message calls it.
+void check_outside(const std::filesystem::path& store, std::string_view field,
+                   const std::filesystem::path& file);
 
 /// JSON on one line, without its end; bytes that are not UTF-8 become U+FFFD.
 std::string json_line(const config::Json& json);

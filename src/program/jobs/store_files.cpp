@@ -286,6 +286,7 @@ Export::Answer Export::run(const fs::path& store, const OnProgress& on_progress)
   check_argument(out.empty() != texts.empty(),
                  "an export needs either a file for the memory (out) or a folder for the documents "
                  "(texts)");
+  check_outside(store, texts.empty() ? "out" : "texts", texts.empty() ? out : texts);
   if (!texts.empty()) return write_texts(MemoStore(store), texts, on_progress);
   store::export_memory(MemoStore(store), out);
   return {out, fs::file_size(out)};

@@ -169,6 +169,14 @@ TEST_F(MemoDocuments, ACertificateShowsWhatWasErased) {
   EXPECT_EQ(again.status, 1);
   EXPECT_THAT(again.out, HasSubstr("'raven' has the text of an erased document again"));
   expect_refused(memo({"forget", store, "raven", "--certificate", path("none/file")}), 1, "write");
+  std::filesystem::create_directory(path("folder"));
+  expect_refused(memo({"forget", store, "raven", "--certificate", path("folder")}), 2,
+                 "is a folder; the certificate needs a file");
+  expect_refused(memo({"forget", store, "raven", "--certificate", path("page.html")}), 2,
+                 "the name of the page beside it");
+  expect_refused(memo({"forget", store, "raven", "--certificate", store + "/ledger.sqlite"}), 2,
+                 "among the store's own files");
+  EXPECT_EQ(json({"documents", store})["data"].size(), 2u) << "nothing was forgotten";
   EXPECT_EQ(memo({"verify", store, "--certificate", path("text.txt")}).status, 3);
 }
 
@@ -234,6 +242,10 @@ TEST_F(MemoDocuments, DocumentsAreExportedAsTexts) {
   EXPECT_FALSE(json({"export", store, "--texts", path("json")}).contains("renamed"));
   expect_refused(memo({"export", store, "--texts", path("back")}), 2, "already exists");
   expect_refused(memo({"export", store}), 2, "either a file for the memory (out) or a folder");
+  expect_refused(memo({"export", store, "--out", store + "/ledger.sqlite"}), 2,
+                 "among the store's own files");
+  expect_refused(memo({"export", store, "--texts", store + "/texts/"}), 2,
+                 "among the store's own files");
 }
 
 TEST_F(MemoDocuments, AnIdThatIsNoPathBelowAFolderIsExportedUnderAnotherName) {
