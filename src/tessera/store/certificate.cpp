@@ -14,6 +14,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
+#include "tessera/base/utf8.h"
 #include "tessera/store/digest.h"
 #include "tessera/store/store_json.h"
 #include "tessera/store/text_search.h"
@@ -167,6 +168,7 @@ std::span<const uint8_t> bytes_of(const std::string& text) {
 
 bool is_signed(const Json& json, const std::string& public_key, const std::string& signature) {
   const Bytes raw = from_hex(public_key), value = from_hex(signature);
+  if (hex(raw) != public_key) return false;  // what is shown of it is what was checked
   const Key key(::EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nullptr, raw.data(), raw.size()));
   const Context context(::EVP_MD_CTX_new());
   const std::string text = json.dump();
@@ -250,8 +252,9 @@ CertificateCheck check_certificate(const MemoStore& store, const std::filesystem
   Json json = config::read_json(certificate);
   CertificateCheck result;
   try {
-    if (json.at("format") != kFormat) throw DataError(certificate.native(), "is not a certificate");
     result.time = json.at("time");
+    if (json.at("format") != kFormat || !utf8::is_printable(result.time))
+      throw DataError(certificate.native(), "is not a certificate");
     result.proves = json.at("proves_erasure");
     result.same_state = store.digest() == json.at("digest_after").get<std::string>();
     std::set<std::string> erased;

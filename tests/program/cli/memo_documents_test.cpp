@@ -197,6 +197,9 @@ TEST_F(MemoDocuments, ASignedCertificateShowsWhoseItIs) {
   certificate["time"] = "2020-01-01T00:00:00Z";
   write_text(file, certificate.dump());
   EXPECT_EQ(memo({"verify", store, "--certificate", file}).status, 1);
+  certificate["time"] = "\x1b[2J";
+  write_text(file, certificate.dump());
+  EXPECT_EQ(memo({"verify", store, "--certificate", file}).status, 3) << "a terminal would obey it";
   expect_refused(
       memo({"forget", store, "old/lamb", "--certificate", file, "--key", path("text.txt")}), 3,
       "holds no private Ed25519 key");
