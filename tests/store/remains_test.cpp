@@ -69,6 +69,21 @@ TEST_F(RemainsTest, AreFoundInEachCodingInAnyFile) {
   EXPECT_THAT(found(), ElementsAre()) << "another document's own words";
 }
 
+/// Its tokens begin with a space that the text, which the full-text index holds, does not have.
+TEST_F(RemainsTest, AreThoseOfTheTextAsItWasMemorized) {
+  const std::string text = "sixteen letters.";  // one run
+  create(store("spacing"), spacing_tokenizer(text));
+  memorize(store("spacing"), "secret", text);
+  Remains remains;
+  {
+    const MemoStore opened(store("spacing"));
+    remains.add(opened, opened.ledger().get("secret"));
+  }
+  overwrite(store() / "left", text);
+  for (const ScannedFile& file : remains.scan(store(), [](int64_t, int64_t) {}))
+    EXPECT_EQ(file.found > 0, file.name == "left") << file.name;
+}
+
 TEST_F(RemainsTest, CannotBeLookedForInAFolder) {
   std::filesystem::create_directory(store() / "copies");
   EXPECT_THAT(message_of<DataError>([&] { found(); }),

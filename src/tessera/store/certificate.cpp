@@ -23,12 +23,12 @@ namespace tessera::store {
 
 namespace {
 
-/// A document in the codings that a store may have it in: its text, and its tokens as numbers of 16
-/// and of 32 bits, the lowest byte first.
+/// A document in the codings that a store may have it in: its text as it was memorized, and its
+/// tokens as numbers of 16 and of 32 bits, the lowest byte first.
 std::array<std::string, 3> codings_of(const MemoStore& store, const StoredDocument& document) {
   std::array<std::string, 3> codings;
-  read_text(store, document, [&](int32_t token, std::string_view bytes) {
-    codings[0] += bytes;
+  codings[0] = memorized_text(store.ledger(), store.tokenizer(), document);
+  read_text(store, document, [&](int32_t token, std::string_view) {
     for (int byte = 0; byte < 4; ++byte) {
       const char value = static_cast<char>(static_cast<uint32_t>(token) >> 8 * byte);
       if (byte < 2) codings[1] += value;
