@@ -155,7 +155,21 @@ std::vector<int64_t> Ledger::token_counts() const {
 }
 
 DocumentDetails Ledger::details(const StoredDocument& document) const {
-  return format_ < 3 ? DocumentDetails() : details_of(*database_, document.number);
+  DocumentDetails details;
+  if (format_ < 3) return details;
+  Statement row(*database_, "SELECT bytes, memorized, digest FROM details WHERE document = ?1",
+                document.number);
+  if (row.step()) {
+    details.bytes = row.integer(0);
+    details.memorized = row.integer(1);
+    details.digest = row.text(2);
+  }
+  Statement metadata(*database_, "SELECT key, value FROM metadata WHERE document = ?1",
+                     document.number);
+  while (metadata.step())
+    if (!details.metadata.emplace(metadata.text(0), metadata.text(1)).second)
+      throw DataError(path(), "document {} has one key of its metadata twice", document.number);
+  return details;
 }
 
 bool Ledger::searchable() const {
@@ -320,7 +334,19 @@ void Ledger::set_pairs(const StoredDocument& document) {
 }
 
 void Ledger::set_details(const StoredDocument& document, const DocumentDetails& details) {
-  write_details(*database_, document.number, details);
+  delete_details(document);
+  Statement(*database_, "INSERT INTO details VALUES (?1, ?2, ?3, ?4)", document.number,
+            details.bytes, details.memorized, details.digest)
+      .run();
+  for (const auto& [key, value] : details.metadata)
+    Statement(*database_, "INSERT INTO metadata VALUES (?1, ?2, ?3)", document.number, key, value)
+        .run();
+}
+
+void Ledger::delete_details(const StoredDocument& document) {
+  for (const char* table : {"details", "metadata"})
+    Statement(*database_, fmt::format("DELETE FROM {} WHERE document = ?1", table), document.number)
+        .run();
 }
 
 void Ledger::index(const StoredDocument& document, std::string_view text) {
@@ -365,7 +391,7 @@ void Ledger::forget(const StoredDocument& document) {
             document.number, document.tokens, document.checksum)
       .run();
   Statement(*database_, "DELETE FROM documents WHERE number = ?1", document.number).run();
-  delete_details(*database_, document.number);
+  delete_details(document);
   delete_passages(*database_, document.number);
   Statement(*database_, "INSERT INTO forgotten VALUES (?1, ?2)", document.number, document.id)
       .run();
@@ -375,7 +401,7 @@ void Ledger::forget(const StoredDocument& document) {
 void Ledger::note_forgotten(const StoredDocument& document, const DocumentDetails& details,
                             int64_t history_bytes) {
   // No document has its number before settle(), which copies the details of documents alone.
-  write_details(*database_, document.number, {details.bytes, history_bytes, details.digest, {}});
+  set_details(document, {details.bytes, history_bytes, details.digest, {}});
 }
 
 bool Ledger::is_settled() const {

@@ -207,6 +207,7 @@ class Ledger {
  private:
   void visit_documents(const std::function<void(StoredDocument&&)>& visit) const;
   bool only_index_holds_text(const StoredDocument& document, std::string_view of_tokens) const;
+  void delete_details(const StoredDocument& document);
   int64_t next_change();
   int64_t next_number() const;
   void empty_log();

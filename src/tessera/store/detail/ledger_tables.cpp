@@ -144,6 +144,11 @@ void check_config(const Database& database, const std::string& config) {
                     made_with, config);
 }
 
+void create_tables(Database& database) {
+  database.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};{}",
+                               kApplication, kLedgerFormat, schema_from(1, kLedgerFormat)));
+}
+
 }  // namespace
 
 const std::filesystem::path& checked_ledger_path(const std::filesystem::path& path) {
@@ -160,15 +165,6 @@ const std::filesystem::path& checked_ledger_path(const std::filesystem::path& pa
     throw DataError(path.native() + "-journal", "is not a file of a memo store; remove it");
   return path;
 }
-
-namespace {
-
-void create_tables(Database& database) {
-  database.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};{}",
-                               kApplication, kLedgerFormat, schema_from(1, kLedgerFormat)));
-}
-
-}  // namespace
 
 void create_ledger_tables(const std::filesystem::path& path, const std::string& config) {
   Database database(path, Access::kWrite);
@@ -209,39 +205,6 @@ void upgrade_ledger_tables(Database& database, int64_t format) {
 
 void empty_passage_index(Database& database) {
   database.execute(kEmptyIndex);
-}
-
-using sqlite::Statement;
-
-DocumentDetails details_of(const sqlite::Database& ledger, int64_t document) {
-  DocumentDetails details;
-  Statement row(ledger, "SELECT bytes, memorized, digest FROM details WHERE document = ?1",
-                document);
-  if (row.step()) {
-    details.bytes = row.integer(0);
-    details.memorized = row.integer(1);
-    details.digest = row.text(2);
-  }
-  Statement metadata(ledger, "SELECT key, value FROM metadata WHERE document = ?1", document);
-  while (metadata.step())
-    if (!details.metadata.emplace(metadata.text(0), metadata.text(1)).second)
-      throw DataError(ledger.path(), "document {} has one key of its metadata twice", document);
-  return details;
-}
-
-void write_details(const sqlite::Database& ledger, int64_t document,
-                   const DocumentDetails& details) {
-  delete_details(ledger, document);
-  Statement(ledger, "INSERT INTO details VALUES (?1, ?2, ?3, ?4)", document, details.bytes,
-            details.memorized, details.digest)
-      .run();
-  for (const auto& [key, value] : details.metadata)
-    Statement(ledger, "INSERT INTO metadata VALUES (?1, ?2, ?3)", document, key, value).run();
-}
-
-void delete_details(const sqlite::Database& ledger, int64_t document) {
-  Statement(ledger, "DELETE FROM details WHERE document = ?1", document).run();
-  Statement(ledger, "DELETE FROM metadata WHERE document = ?1", document).run();
 }
 
 }  // namespace tessera::store

@@ -41,11 +41,4 @@ void upgrade_ledger_tables(sqlite::Database& database, int64_t format);
 /// transaction of the caller.
 void empty_passage_index(sqlite::Database& database);
 
-/// The details of the document of this number. Each throws as sqlite::Database does.
-DocumentDetails details_of(const sqlite::Database& ledger, int64_t document);
-/// Replaces them.
-void write_details(const sqlite::Database& ledger, int64_t document,
-                   const DocumentDetails& details);
-void delete_details(const sqlite::Database& ledger, int64_t document);
-
 }  // namespace tessera::store
