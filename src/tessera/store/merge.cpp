@@ -74,7 +74,7 @@ LedgerTotals merge_stores(const std::filesystem::path& out,
                           const std::vector<std::filesystem::path>& paths,
                           const std::function<void(int64_t done)>& on_progress) {
   NewFolder place(out);
-  const Stores stores = open_stores(paths);
+  Stores stores = open_stores(paths);
   check_mergeable(stores);
   const MemoStore& first = *stores.front();
   const StoreLock lock(place.path());
@@ -84,9 +84,10 @@ LedgerTotals merge_stores(const std::filesystem::path& out,
     Ledger ledger = folder.open_ledger(sqlite::Access::kWrite);
     memo::TextMemory memory(first.config().memory);
     int64_t done = 0;
-    for (const auto& store : stores) {
+    for (auto& store : stores) {
       memory.merge(store->memory());
       copy_documents(*store, ledger, memory);
+      store.reset();  // and its matrices
       if (on_progress) on_progress(++done);
     }
     folder.settle(ledger, memory);
