@@ -27,8 +27,10 @@ std::vector<Audit::Audited> audited(const store::MemoStore& store, const store::
         one.document = known->second;
       const int64_t asked_for = std::ssize(store.tokenizer().encode(text)) -
                                 memo::window_lengths(store.config().memory).front();
-      one.audit = store::audit_text(store, reader, text,
-                                    [&](int64_t done) { on_progress(done, asked_for); });
+      one.audit = config::saying_where(name, [&] {
+        return store::audit_text(store, reader, text,
+                                 [&](int64_t done) { on_progress(done, asked_for); });
+      });
     });
   return texts;
 }

@@ -288,6 +288,12 @@ TEST_F(StoreJobs, AnAuditTellsItsProgressToTheEndOfEachText) {
   EXPECT_EQ(told.back(), std::pair(tokens, tokens));
 }
 
+TEST_F(StoreJobs, AnAuditNamesTheTextThatIsTooShort) {
+  write_file(folder_ / "text", "a");
+  EXPECT_THAT(message_of<UsageError>([&] { run(Audit{.files = {(folder_ / "text").native()}}); }),
+              HasSubstr("text: the text has 1 tokens"));
+}
+
 /// As one that an earlier version stored.
 TEST_F(StoreJobs, AnAuditKnowsADocumentWhoseDigestTheStoreDoesNotKeep) {
   MemoWriter(store()).describe("lamp", {});
