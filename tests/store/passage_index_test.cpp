@@ -144,6 +144,20 @@ TEST_F(PassageIndexTest, TextsThatTokensDoNotGiveBackOutliveMergeAndRepair) {
   EXPECT_EQ(text_of(MemoStore(store("both")), "2"), document_text(2));
 }
 
+/// With and without the space that the tokenizer puts before a text.
+TEST_F(PassageIndexTest, DifferentTextsOfEqualTokensAreNotMerged) {
+  const Tokenizer tokenizer = spacing_tokenizer(document_text(1));
+  for (const std::string space : {"", " "}) {
+    create(store("one" + space), tokenizer);
+    memorize(store("one" + space), "id", space + document_text(1));
+  }
+  ASSERT_EQ(digest(store("one")), digest(store("one "))) << "equal tokens";
+  EXPECT_THAT(message_of<UsageError>([&] {
+                merge_stores(store("both"), {store("one"), store("one ")});
+              }),
+              HasSubstr("both hold a document 'id', of different texts"));
+}
+
 TEST_F(PassageIndexTest, RepairKeepsTheOtherTextsWhereOneIsDamaged) {
   const Tokenizer tokenizer = spacing_tokenizer(document_text(1));
   create(store("spaced"), tokenizer);
