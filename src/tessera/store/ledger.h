@@ -198,7 +198,9 @@ class Ledger {
   /// Whether settle() and tidy() would change nothing.
   bool is_settled() const;
   /// Empties the journal, numbers the documents from 1 on, and notes the digests of the matrices
-  /// that contain all changes; files with these matrices must be there.
+  /// that contain all changes; files with these matrices must be there. The file is read, copied
+  /// and written as a whole; SQLite puts the copy, but for its first 16 MiB, beside its temporary
+  /// files.
   void settle(std::span<const std::string> digests);
   /// After settle(): removes all remains of forgotten documents from the files. Throws
   /// std::runtime_error if another process still reads such remains; the next one removes them.

@@ -42,7 +42,8 @@ class TextError : public DataError {
 /// A store opened for writing, by one process at a time, in one thread. Every document memorized or
 /// forgotten is one transaction of the ledger: a process killed at any moment leaves the store
 /// before it or after it, and the next to open the store brings the matrix up to date. If a member
-/// throws, the store is as before that document.
+/// throws, the store is as before that document. The first edit reads the matrices, which then stay
+/// in memory.
 class MemoWriter {
  public:
   /// Erases what an earlier writer forgot without erasing its text from the files; where that
@@ -86,13 +87,14 @@ class MemoWriter {
   void write_matrices();
 
   /// write_matrices(), puts them in place and settles the ledger, and erases what was forgotten:
-  /// the store's files are then those of a store that never held it. To be called at the end.
-  /// Throws std::runtime_error if a reader still has the ledger's state before that, as
-  /// Ledger::tidy().
+  /// the store's files are then those of a store that never held it. To be called at the end: it
+  /// costs a pass over the whole ledger, which is checked and copied, and one over the matrices
+  /// that changed. Throws std::runtime_error if a reader still has the ledger's state before that,
+  /// as Ledger::tidy().
   void checkpoint();
 
   /// Rebuilds the memory and the full-text index from the ledger's documents, whatever the matrix
-  /// file and the index hold, in one transaction.
+  /// file and the index hold, in one transaction: as much work as memorizing all of them.
   void rebuild(const OnTokens& on_tokens = {});
 
  private:

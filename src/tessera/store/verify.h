@@ -19,8 +19,9 @@ struct Verification {
 
 /// Checks everything in a store: the ledger's structure, the checksum of every document, the
 /// checksums of the matrix files, what they say of their content, and the memory against one
-/// rebuilt from the documents. Returns the digest that both have; throws DataError that names what
-/// differs. on_progress: tokens memorized, of all.
+/// rebuilt from the documents. That takes as long as memorizing them all, and the memory of both.
+/// Returns the digest that both have; throws DataError that names what differs. on_progress: tokens
+/// memorized, of all.
 Verification verify(const MemoStore& store,
                     const std::function<void(int64_t done, int64_t tokens)>& on_progress = {});
 
