@@ -99,11 +99,8 @@ std::vector<BoundWindowPredictor::Place> BoundWindowPredictor::choose_places(
   check_argument(places > 0,
                  "BoundWindowPredictor: no document holds a window of {} and its next token",
                  shortest);
-  RandomStream random(seed);
   std::vector<Place> chosen;
-  for (int64_t i = 0; i < std::min(probes, places); ++i) {
-    const auto place =
-        places <= probes ? i : static_cast<int64_t>(random.below(static_cast<uint64_t>(places)));
+  for (const int64_t place : choose(places, probes, seed)) {
     const auto document = static_cast<size_t>(std::ranges::upper_bound(ends, place) - ends.begin());
     const int64_t from_end = ends[document] - place;
     chosen.push_back({document, static_cast<int64_t>(documents[document].size()) - from_end});

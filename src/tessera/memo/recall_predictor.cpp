@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "tessera/base/consecutive.h"
 #include "tessera/base/error.h"
+#include "tessera/base/random.h"
 #include "tessera/base/smallest.h"
 #include "tessera/memo/bound_window_predictor.h"
 #include "tessera/memo/detail/window_error_predictor.h"
@@ -40,6 +42,15 @@ SizePlan RecallPredictor::plan_in(int64_t dimension) const {
           .standard_error = predicted.standard_error(),
           .error_in_any_dimension = floor(),
           .probes = probes()};
+}
+
+std::vector<int64_t> RecallPredictor::choose(int64_t positions, int64_t probes, uint64_t seed) {
+  if (positions <= probes) return consecutive<int64_t>(positions);
+  RandomStream random(seed);
+  std::vector<int64_t> chosen;
+  for (int64_t i = 0; i < probes; ++i)
+    chosen.push_back(static_cast<int64_t>(random.below(static_cast<uint64_t>(positions))));
+  return chosen;
 }
 
 namespace {

@@ -48,6 +48,9 @@ class RecallPredictor {
 
  protected:
   RecallPredictor() = default;
+  /// At most `probes` of the positions 0, 1, … below `positions`: all of them, or as many by
+  /// chance.
+  static std::vector<int64_t> choose(int64_t positions, int64_t probes, uint64_t seed);
 };
 
 /// Chooses a size by a predictor: RecallPredictor::plan_for() an error, or plan_in() a dimension.

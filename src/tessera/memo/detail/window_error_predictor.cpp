@@ -6,7 +6,6 @@
 #include <map>
 
 #include "tessera/base/error.h"
-#include "tessera/base/random.h"
 #include "tessera/base/statistics.h"
 #include "tessera/memo/detail/window_hash.h"
 #include "tessera/plan/parallel.h"
@@ -71,10 +70,10 @@ WindowErrorPredictor::WindowErrorPredictor(std::span<const int32_t> tokens,
   const PartIndex index = index_parts(tokens);
   count_energy(tokens);
   group_of_token_ = theory::group_outputs(energy_of_token_, groups_);
-  const auto positions = choose_positions(static_cast<int64_t>(tokens.size()), probes, seed);
-  probes_.resize(positions.size());
-  theory::parallel_for(static_cast<int64_t>(positions.size()),
-                       [&](int64_t k) { probes_[k] = make_probe(tokens, positions[k], index); });
+  const auto chosen = choose(std::ssize(tokens) - memory.heads, probes, seed);
+  probes_ = theory::parallel_runs(std::ssize(chosen), [&](int64_t k) {
+    return make_probe(tokens, memory.heads + chosen[static_cast<size_t>(k)], index);
+  });
 }
 
 WindowErrorPredictor::PartIndex WindowErrorPredictor::index_parts(
@@ -101,19 +100,6 @@ void WindowErrorPredictor::count_energy(std::span<const int32_t> tokens) {
     for (int64_t i = window; i < n; ++i, ++associations_) energy_of_token_[tokens[i]] += 1;
   }
   total_energy_ = static_cast<double>(associations_);
-}
-
-std::vector<int64_t> WindowErrorPredictor::choose_positions(int64_t tokens, int64_t probes,
-                                                            uint64_t seed) const {
-  RandomStream random(seed);
-  std::vector<int64_t> positions;
-  const int64_t candidates = tokens - memory_.heads;
-  for (int64_t i = 0; i < std::min(probes, candidates); ++i)
-    positions.push_back(memory_.heads + (candidates <= probes
-                                             ? i
-                                             : static_cast<int64_t>(random.below(
-                                                   static_cast<uint64_t>(candidates)))));
-  return positions;
 }
 
 WindowErrorPredictor::Probe WindowErrorPredictor::make_probe(std::span<const int32_t> tokens,

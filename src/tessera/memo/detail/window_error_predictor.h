@@ -56,7 +56,6 @@ class WindowErrorPredictor final : public RecallPredictor {
 
   PartIndex index_parts(std::span<const int32_t> tokens) const;
   void count_energy(std::span<const int32_t> tokens);
-  std::vector<int64_t> choose_positions(int64_t tokens, int64_t probes, uint64_t seed) const;
   Probe make_probe(std::span<const int32_t> tokens, int64_t position, const PartIndex& index) const;
   double recall(const Probe& probe, int64_t dimension) const;
 
