@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "tessera/base/checksum.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
@@ -94,7 +92,7 @@ int64_t Ledger::last_change() const {
 int64_t Ledger::state() const {
   Checksum sum;
   sum.add(fmt::format("{}\n", last_change()));
-  visit_documents([&](const StoredDocument& document) {
+  visit_documents("", [&](const StoredDocument& document) {
     sum.add(fmt::format("{} {} {}\n", document.number, document.checksum, document.id));
   });
   return static_cast<int64_t>(std::stoull(sum.hex(), nullptr, 16) >> 11);
@@ -102,7 +100,7 @@ int64_t Ledger::state() const {
 
 LedgerTotals Ledger::totals() const {
   LedgerTotals totals;
-  visit_documents([&](const StoredDocument& document) {
+  visit_documents("", [&](const StoredDocument& document) {
     ++totals.documents;
     totals.tokens += document.tokens;
     totals.pairs += document.pairs;
@@ -111,13 +109,19 @@ LedgerTotals Ledger::totals() const {
 }
 
 std::vector<StoredDocument> Ledger::documents() const {
+  return documents_where("");
+}
+
+std::vector<StoredDocument> Ledger::documents_where(const char* condition) const {
   std::vector<StoredDocument> documents;
-  visit_documents([&](StoredDocument&& document) { documents.push_back(std::move(document)); });
+  visit_documents(condition,
+                  [&](StoredDocument&& document) { documents.push_back(std::move(document)); });
   return documents;
 }
 
-void Ledger::visit_documents(const std::function<void(StoredDocument&&)>& visit) const {
-  Statement rows(*database_, fmt::format("{} ORDER BY number", kDocumentColumns));
+void Ledger::visit_documents(const char* condition,
+                             const std::function<void(StoredDocument&&)>& visit) const {
+  Statement rows(*database_, fmt::format("{} {} ORDER BY number", kDocumentColumns, condition));
   Ascending numbers(*database_, "document", 0);
   while (rows.step()) {
     StoredDocument document = document_of(rows, database_->path());
@@ -173,7 +177,7 @@ DocumentDetails Ledger::details(const StoredDocument& document) const {
 }
 
 bool Ledger::searchable() const {
-  return format_ < 3 ? totals().documents == 0 : documents_without_passages(*database_).empty();
+  return format_ < 3 ? totals().documents == 0 : unindexed().empty();
 }
 
 std::vector<FoundPassage> Ledger::search(std::string_view question, int64_t limit) const {
@@ -354,12 +358,7 @@ void Ledger::index(const StoredDocument& document, std::string_view text) {
 }
 
 std::vector<StoredDocument> Ledger::unindexed() const {
-  const std::vector<int64_t> numbers = documents_without_passages(*database_);
-  std::vector<StoredDocument> found = documents();
-  std::erase_if(found, [&](const StoredDocument& document) {
-    return !std::ranges::binary_search(numbers, document.number);
-  });
-  return found;
+  return documents_where("WHERE tokens > 0 AND number NOT IN (SELECT document FROM passages)");
 }
 
 void Ledger::rebuild_index(const std::function<std::string(const StoredDocument&)>& text_of) {

@@ -207,7 +207,10 @@ class Ledger {
   void tidy();
 
  private:
-  void visit_documents(const std::function<void(StoredDocument&&)>& visit) const;
+  /// condition: in SQL, of the table 'documents'; "": all.
+  void visit_documents(const char* condition,
+                       const std::function<void(StoredDocument&&)>& visit) const;
+  std::vector<StoredDocument> documents_where(const char* condition) const;
   bool only_index_holds_text(const StoredDocument& document, std::string_view of_tokens) const;
   void delete_details(const StoredDocument& document);
   int64_t next_change();

@@ -177,16 +177,6 @@ void KeptPassages::drop() {
   ledger_.execute("DROP TABLE kept");
 }
 
-std::vector<int64_t> documents_without_passages(const sqlite::Database& ledger) {
-  std::vector<int64_t> numbers;
-  Statement rows(ledger,
-                 "SELECT number FROM documents WHERE tokens > 0 AND number NOT IN (SELECT document "
-                 "FROM passages) ORDER BY number");
-  sqlite::Ascending ascending(ledger, "document");
-  while (rows.step()) numbers.push_back(ascending.next(rows.integer(0)));
-  return numbers;
-}
-
 std::vector<FoundPassage> find_passages(const sqlite::Database& ledger, std::string_view question,
                                         int64_t limit) {
   const std::string query = any_word_of(question);

@@ -35,8 +35,6 @@ class KeptPassages {
   sqlite::Database& ledger_;
 };
 
-/// Numbers of the documents that are not indexed.
-std::vector<int64_t> documents_without_passages(const sqlite::Database& ledger);
 /// At most `limit` passages (0: all) that have at least one of the words of `question`, best first.
 std::vector<FoundPassage> find_passages(const sqlite::Database& ledger, std::string_view question,
                                         int64_t limit);
