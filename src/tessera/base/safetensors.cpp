@@ -85,6 +85,20 @@ Entry parse_entry(const json& item, const std::string& name, const std::string& 
   }
 }
 
+/// The bytes of a tensor are those of its shape, and in the file.
+void check_entry(const Entry& entry, const std::string& name, uint64_t data_bytes,
+                 const std::string& path) {
+  const auto expected = bytes_of(entry.shape, entry.dtype);
+  if (!expected || entry.end < entry.begin || entry.end - entry.begin != *expected)
+    throw DataError(path, "tensor '{}' has shape {} of {} in bytes {} to {}, which does not fit",
+                    name, json(entry.shape).dump(), dtype_name(entry.dtype), entry.begin,
+                    entry.end);
+  if (entry.end > data_bytes)
+    throw DataError(path,
+                    "tensor '{}' ends at byte {} of the data, which has {}; the file is truncated",
+                    name, entry.end, data_bytes);
+}
+
 /// The parts of the data area must follow one another without hole or overlap.
 void check_layout(std::vector<std::pair<uint64_t, uint64_t>> ranges, uint64_t data_bytes,
                   const std::string& path) {
@@ -143,17 +157,8 @@ void File::parse_header() {
       continue;
     }
     const Entry entry = parse_entry(item, name, path_);
-    const auto expected = bytes_of(entry.shape, entry.dtype);
-    if (!expected || entry.end < entry.begin || entry.end - entry.begin != *expected)
-      throw DataError(path_, "tensor '{}' has shape {} of {} in bytes {} to {}, which does not fit",
-                      name, json(entry.shape).dump(), dtype_name(entry.dtype), entry.begin,
-                      entry.end);
-    if (entry.end > data.size())
-      throw DataError(path_,
-                      "tensor '{}' ends at byte {} of the data, which has {}; the file is "
-                      "truncated",
-                      name, entry.end, data.size());
-    tensors_[name] = {entry.dtype, entry.shape, data.subspan(entry.begin, *expected)};
+    check_entry(entry, name, data.size(), path_);
+    tensors_[name] = {entry.dtype, entry.shape, data.subspan(entry.begin, entry.end - entry.begin)};
     ranges.emplace_back(entry.begin, entry.end);
   }
   check_layout(std::move(ranges), data.size(), path_);

@@ -7,8 +7,10 @@
 #include "tessera/report/text.h"
 
 namespace tessera {
+namespace {
 
-const std::string_view kPageStyle = R"(:root{color-scheme:light dark;
+/// The page's own CSS; the charts' is kChartStyle.
+constexpr std::string_view kPageStyle = R"(:root{color-scheme:light dark;
 --page:#f5f6f7;--card:#fff;--text:#1d2126;--soft:#5c6670;--rule:#e1e5e8;--code:#f1f3f5;--link:#0b6cb4}
 @media (prefers-color-scheme:dark){:root{
 --page:#101215;--card:#171a1e;--text:#e8eaed;--soft:#a3acb5;--rule:#2a2f35;--code:#1f2429;--link:#6cb8ef}}
@@ -71,7 +73,8 @@ dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.5rem}}
 @media print{body{background:#fff}figure,pre,table{break-inside:avoid}button{display:none}}
 )";
 
-const std::string_view kPageScript = R"("use strict";
+/// Tooltips and copying.
+constexpr std::string_view kPageScript = R"("use strict";
 (() => {
   const tip = document.createElement("div");
   tip.id = "tip";
@@ -124,8 +127,6 @@ const std::string_view kPageScript = R"("use strict";
   });
 })();
 )";
-
-namespace {
 
 constexpr std::size_t kTableRows = 400;
 

@@ -10,10 +10,6 @@
 
 namespace tessera {
 
-/// The page's own CSS (the charts' is kChartStyle) and its script: tooltips and copying.
-extern const std::string_view kPageStyle;
-extern const std::string_view kPageScript;
-
 /// One self-contained HTML file: it opens offline, loads nothing, follows the reader's light or
 /// dark setting and fits a telephone. All text is escaped.
 class Page {
