@@ -35,6 +35,13 @@ TEST(LawPlan, ForAnErrorIsThatOfThePlanner) {
   EXPECT_EQ(plan.holds[1].items, capacity(OutputLaw::balanced(5), memory.dimension, 0.01));
 }
 
+TEST(LawPlan, CountsTheNumbersOfTheWidestMatrix) {
+  const PlannedLaw law = planned_zipf_law(10, 2, 1);
+  const LawPlan widest = plan_in_dimension(law, kMostDimension, 0, 1);
+  EXPECT_EQ(json_of(widest)["parameters"], int64_t{1'000'000'000'000'000'000});
+  EXPECT_THROW(plan_in_dimension(law, kMostDimension + 1, 0, 1), UsageError);
+}
+
 TEST(LawPlan, InADimensionKnowsTheLawItself) {
   const LawPlan plan = plan_in_dimension(planned_zipf_law(100000, 5, 2), 100, 0, 1);
   EXPECT_EQ(plan.memory.dimension, 100);

@@ -32,7 +32,7 @@ struct Plan {
           config::between(1, std::numeric_limits<int32_t>::max()));
     field("error", error, "allowed error, between 0 and 1");
     field("dimension", dimension, "dimension of the memory, to compute how much it can hold",
-          config::at_least(2));
+          config::between(2, theory::kMostDimension));
     field("runs", runs,
           "simulated runs to check the plan (0: none; unless given, as many as a standard "
           "error of 3 % needs)",

@@ -192,7 +192,8 @@ MemoryPlan best_memory_with(const StoredMass& masses, const RankedLaw& law,
 }  // namespace
 
 MemoryPlan best_memory(const RankedLaw& law, int64_t outputs, int64_t dimension, double samples) {
-  check_argument(dimension >= 2, "best_memory: dimension {}; at least 2 is needed", dimension);
+  check_argument(dimension >= 2 && dimension <= kMostDimension,
+                 "best_memory: dimension {}, expected 2 to {}", dimension, kMostDimension);
   return best_memory_with(StoredMass(law, samples), law, OutputLaw::balanced(outputs), dimension,
                           samples);
 }

@@ -57,11 +57,14 @@ struct MemoryPlan {
   double stored_item_error = 0;
 };
 
+/// Dimensions of a plan: the numbers of its matrix are counted in 64 bits.
+constexpr int64_t kMostDimension = 1'000'000'000;
+
 /// The P that errs least in dimension d after T samples, with f(x) = rank mod M. The predicted
 /// error counts which outputs get more places than others and which get none (drawn_error) where P
 /// is at most 8 M, beyond which it hardly matters. It is within 3 % of simulation, and up to 6 %
 /// too high where only three or four inputs are not sure of their place, as with alpha = 3. Throws
-/// UsageError unless M >= 1 and dimension >= 2.
+/// UsageError unless M >= 1 and 2 <= dimension <= kMostDimension.
 MemoryPlan best_memory(const RankedLaw& law, int64_t outputs, int64_t dimension, double samples);
 
 /// The smallest T whose unseen inputs take at most 0.4 of the error, then the smallest d whose best
