@@ -172,6 +172,22 @@ TEST_F(PassageIndexTest, RepairKeepsTheOtherTextsWhereOneIsDamaged) {
   EXPECT_EQ(memorized_text(opened.ledger(), tokenizer, opened.ledger().get("2")), document_text(2));
 }
 
+TEST_F(PassageIndexTest, MetadataThatARowDoesNotHoldIsRefused) {
+  MemoWriter writer(store());
+  const Metadata metadata = {{"note", std::string(17 << 20, 'n')}};
+  const auto refusal = [&](const auto& write) { return message_of<UsageError>(write); };
+  EXPECT_THAT(refusal([&] {
+                writer.memorize("one", "The lamp is out.\n", Duplicates::kRefuse, {}, metadata);
+              }),
+              HasSubstr("metadata of 17825796 bytes"));
+  EXPECT_EQ(writer.ledger().totals().documents, 0);
+  writer.memorize("one", "The lamp is out.\n", Duplicates::kRefuse);
+  EXPECT_THAT(refusal([&] {
+                writer.describe("one", {17, 0, "", metadata});
+              }),
+              HasSubstr("at most 1048576"));
+}
+
 /// The text alone decides whether a document is memorized again.
 TEST_F(PassageIndexTest, AnUnchangedTextIsLeftAsItIs) {
   MemoWriter writer(store());

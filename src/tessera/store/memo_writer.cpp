@@ -17,7 +17,8 @@
 namespace tessera::store {
 namespace {
 
-constexpr size_t kLongestId = 4096;      // bytes
+constexpr size_t kLongestId = 4096;           // bytes
+constexpr size_t kLongestMetadata = 1 << 20;  // bytes of a key and its value
 constexpr double kEditsForWriting = 20;  // seconds of edits for each second of writing the matrix
 
 /// Calls `look`, which looks at a text alone.
@@ -28,6 +29,14 @@ auto of_text(const Look& look) {
   } catch (const DataError& error) {
     throw TextError(error);
   }
+}
+
+/// SQLite would call the ledger damaged that is to hold more.
+void check_metadata(const Metadata& metadata) {
+  for (const auto& [key, value] : metadata)
+    check_argument(key.size() + value.size() <= kLongestMetadata,
+                   "metadata of {} bytes, at most {} are kept for one key",
+                   key.size() + value.size(), kLongestMetadata);
 }
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -84,6 +93,7 @@ void MemoWriter::check_id(const std::string& id, Duplicates duplicates) const {
 Memorized MemoWriter::memorize(const std::string& id, std::string_view text, Duplicates duplicates,
                                const OnTokens& on_tokens, const Metadata& metadata, Times times) {
   check_id(id, duplicates);
+  check_metadata(metadata);
   if (text.empty()) throw TextError(id, "is empty; there is nothing to memorize");
   of_text([&] { utf8::check_text(text, id); });
   const auto known = ledger_.find(id);
@@ -122,6 +132,7 @@ bool MemoWriter::keep(const StoredDocument& known, std::string_view text,
 
 void MemoWriter::describe(const std::string& id, const DocumentDetails& details) {
   const StoredDocument document = ledger_.get(id);
+  check_metadata(details.metadata);
   auto transaction = ledger_.transaction();
   ledger_.set_details(document, details);
   transaction.commit();

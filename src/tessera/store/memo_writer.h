@@ -47,8 +47,9 @@ class TextError : public DataError {
 class MemoWriter {
  public:
   /// Erases what an earlier writer forgot without erasing its text from the files; where that
-  /// fails, the next checkpoint() does. Throws std::runtime_error if another process is writing;
-  /// DataError and SystemError as MemoStore.
+  /// fails, the next checkpoint() does. A ledger of an earlier version is brought up to date, which
+  /// takes a pass over its texts where it has no full-text index. Throws std::runtime_error if
+  /// another process is writing; DataError and SystemError as MemoStore.
   explicit MemoWriter(const std::filesystem::path& folder);
   ~MemoWriter();
 
@@ -67,13 +68,14 @@ class MemoWriter {
   /// Memorizes a text: UTF-8 without zero bytes, not empty. If the tokenizer has an end of text,
   /// that token ends the document. metadata are added to those that a document of this id has
   /// already. Throws TextError on other texts, on one that the tokenizer cannot encode, and on one
-  /// whose windows would not fit in this machine's memory; UsageError as check_id().
+  /// whose windows would not fit in this machine's memory; UsageError as check_id(), and on
+  /// metadata of more than 1 MiB.
   Memorized memorize(const std::string& id, std::string_view text, Duplicates duplicates,
                      const OnTokens& on_tokens = {}, const Metadata& metadata = {},
                      Times times = Times::kKept);
 
   /// Replaces what the store keeps about a document beside its text. Throws UsageError on an
-  /// unknown id.
+  /// unknown id, and on metadata as memorize().
   void describe(const std::string& id, const DocumentDetails& details);
 
   /// Forgets one document: the memory then has the same bits as that of a store which never held
