@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "tessera/base/error.h"
@@ -24,47 +25,13 @@ std::set<int64_t> sample(int64_t count, int64_t bound, uint64_t seed) {
   return numbers;
 }
 
-/// The positions of all documents, one after the other.
-class Places {
- public:
-  explicit Places(const MemoStore& store)
-      : ledger_(store.ledger()),
-        shortest_(memo::window_lengths(store.config().memory).front()),
-        longest_(static_cast<size_t>(memo::window_lengths(store.config().memory).back())) {}
-
-  int64_t count() const {
-    int64_t places = 0;
-    for (const auto& document : ledger_.documents())
-      places += std::max<int64_t>(0, document.tokens - shortest_);
-    return places;
-  }
-
-  /// Calls visit(index, the tokens before the position, the token there).
-  template <typename Visit>
-  void for_each(Visit&& visit) const {
-    int64_t place = 0;
-    for (const auto& document : ledger_.documents()) {
-      const memo::TokenPieces pieces = ledger_.pieces(document);
-      std::vector<int32_t> text;  // the last piece, and the longest window before it
-      int64_t position = 0;
-      for (auto piece = pieces(); !piece.empty(); piece = pieces()) {
-        const size_t kept = std::min(text.size(), longest_);
-        text.erase(text.begin(), text.end() - static_cast<int64_t>(kept));
-        text.insert(text.end(), piece.begin(), piece.end());
-        for (size_t at = kept; at < text.size(); ++at, ++position) {
-          if (position < shortest_) continue;
-          const size_t context = std::min(at, longest_);
-          visit(place++, std::span<const int32_t>(text).subspan(at - context, context), text[at]);
-        }
-      }
-    }
-  }
-
- private:
-  const Ledger& ledger_;
-  int64_t shortest_;
-  size_t longest_;
-};
+std::vector<int32_t> tokens_of(const Ledger& ledger, const StoredDocument& document) {
+  std::vector<int32_t> tokens;
+  const memo::TokenPieces pieces = ledger.pieces(document);
+  for (auto piece = pieces(); !piece.empty(); piece = pieces())
+    tokens.insert(tokens.end(), piece.begin(), piece.end());
+  return tokens;
+}
 
 /// Contexts to be read together, and the results of those read before.
 class Questions {
@@ -102,18 +69,30 @@ class Questions {
 MeasuredRecall measure_recall(const MemoStore& store, int64_t positions, uint64_t seed,
                               const std::function<void(int64_t done)>& on_progress) {
   check_argument(positions > 0, "measured recall: {} positions, expected at least 1", positions);
-  const Places places(store);
-  const int64_t count = places.count();
+  const Ledger& ledger = store.ledger();
+  const auto documents = ledger.documents();
+  const auto lengths = memo::window_lengths(store.config().memory);
+  const auto positions_of = [&](const StoredDocument& document) {
+    return std::max<int64_t>(0, document.tokens - lengths.front());
+  };
+  int64_t count = 0;
+  for (const auto& document : documents) count += positions_of(document);
   const std::set<int64_t> chosen = sample(std::min(positions, count), count, seed);
   Questions questions(store);
   auto next = chosen.begin();
-  int64_t asked = 0;
-  places.for_each([&](int64_t place, std::span<const int32_t> context, int32_t token) {
-    if (next == chosen.end() || *next != place) return;
-    ++next;
-    questions.add(context, token);
-    if (on_progress) on_progress(++asked);
-  });
+  int64_t before = 0, asked = 0;  // before: positions of the documents before this one
+  for (const auto& document : documents) {
+    const int64_t end = before + positions_of(document);
+    std::vector<int32_t> text;  // of a document that is asked for
+    for (; next != chosen.end() && *next < end; ++next) {
+      if (text.empty()) text = tokens_of(ledger, document);
+      const auto at = static_cast<size_t>(*next - before + lengths.front());
+      const size_t context = std::min(at, static_cast<size_t>(lengths.back()));
+      questions.add(std::span(text).subspan(at - context, context), text[at]);
+      if (on_progress) on_progress(++asked);
+    }
+    before = end;
+  }
   return questions.ask();
 }
 
