@@ -10,7 +10,6 @@
 #include <set>
 #include <sstream>
 
-#include "program/jobs/metadata.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/base/version.h"

@@ -1,9 +1,12 @@
 #include "program/jobs/job.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/error.h"
+#include "tessera/base/utf8.h"
 
 namespace tessera::jobs {
 
@@ -26,6 +29,34 @@ void check_outside(const std::filesystem::path& store, std::string_view field,
   if (std::filesystem::equivalent(path.parent_path(), store, not_there))
     throw UsageError("{} is '{}', which would stand among the store's own files; put it elsewhere",
                      field, file.native());
+}
+
+store::Metadata parse_metadata(const std::string& field, const std::vector<std::string>& texts) {
+  store::Metadata metadata;
+  for (const auto& text : texts) {
+    const size_t equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos || !utf8::is_printable(text))
+      throw UsageError("{} is '{}', expected KEY=VALUE, such as author=Austen", field,
+                       utf8::printable_line(text));
+    const std::string key = text.substr(0, equals);
+    if (!metadata.emplace(key, text.substr(equals + 1)).second)
+      throw UsageError("{} gives '{}' twice", field, key);
+  }
+  return metadata;
+}
+
+int64_t parse_day(const std::string& field, const std::string& day) {
+  std::tm parts{};
+  char rest;
+  const int found = std::sscanf(day.c_str(), "%4d-%2d-%2d%c", &parts.tm_year, &parts.tm_mon,
+                                &parts.tm_mday, &rest);
+  std::tm normal = parts;
+  normal.tm_year -= 1900;
+  normal.tm_mon -= 1;
+  const int64_t seconds = ::timegm(&normal);
+  if (found != 3 || normal.tm_mon + 1 != parts.tm_mon || normal.tm_mday != parts.tm_mday)
+    throw UsageError("{} is '{}', expected a day such as 2026-03-01", field, day);
+  return seconds;
 }
 
 std::string json_line(const config::Json& json) {

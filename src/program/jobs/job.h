@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tessera/base/config.h"
+#include "tessera/store/ledger.h"
 
 /// What all jobs share, whoever asks for them.
 namespace tessera::jobs {
@@ -25,6 +26,14 @@ config::Json request_values(const nlohmann::json& object, const std::vector<conf
 /// which it might replace. field: what the message calls it.
 void check_outside(const std::filesystem::path& store, std::string_view field,
                    const std::filesystem::path& file);
+
+/// What people write about documents, of texts KEY=VALUE. field: what messages call it. Throws
+/// UsageError where there is no '=', the key is empty or given twice, or a part is not printable
+/// UTF-8.
+store::Metadata parse_metadata(const std::string& field, const std::vector<std::string>& texts);
+
+/// The first second of a day "2026-03-01" (UTC). Throws UsageError on other texts.
+int64_t parse_day(const std::string& field, const std::string& day);
 
 /// JSON on one line, without its end; bytes that are not UTF-8 become U+FFFD.
 std::string json_line(const config::Json& json);

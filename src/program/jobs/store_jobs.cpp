@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "program/jobs/metadata.h"
 #include "tessera/base/error.h"
 #include "tessera/base/number.h"
 #include "tessera/store/question.h"
