@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <stdexcept>
 #include <vector>
 
@@ -31,36 +32,33 @@ void widen(std::span<const std::byte> entries, std::vector<int64_t>& wide) {
   }
 }
 
+/// SHA-256 of bytes given piece by piece.
+class Sha256 {
+ public:
+  Sha256() : context_(::EVP_MD_CTX_new(), ::EVP_MD_CTX_free) {
+    check(context_ ? ::EVP_DigestInit_ex(context_.get(), ::EVP_sha256(), nullptr) : 0);
+  }
+  void add(std::span<const std::byte> bytes) {
+    check(::EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()));
+  }
+  void add(std::string_view text) { add(std::as_bytes(std::span(text))); }
+  /// Of all that was added, 64 hexadecimal digits. Nothing may be added after it.
+  std::string hex() {
+    std::array<uint8_t, 32> hash;
+    check(::EVP_DigestFinal_ex(context_.get(), hash.data(), nullptr));
+    return store::hex(hash);
+  }
+
+ private:
+  std::unique_ptr<EVP_MD_CTX, decltype(&::EVP_MD_CTX_free)> context_;
+};
+
 }  // namespace
 
 std::string hex(std::span<const uint8_t> bytes) {
   std::string text;
   for (const uint8_t byte : bytes) text += fmt::format("{:02x}", byte);
   return text;
-}
-
-void Sha256::Free::operator()(void* context) const {
-  ::EVP_MD_CTX_free(static_cast<EVP_MD_CTX*>(context));
-}
-
-Sha256::Sha256() : context_(::EVP_MD_CTX_new()) {
-  check(context_
-            ? ::EVP_DigestInit_ex(static_cast<EVP_MD_CTX*>(context_.get()), ::EVP_sha256(), nullptr)
-            : 0);
-}
-
-void Sha256::add(std::span<const std::byte> bytes) {
-  check(::EVP_DigestUpdate(static_cast<EVP_MD_CTX*>(context_.get()), bytes.data(), bytes.size()));
-}
-
-void Sha256::add(std::string_view text) {
-  add(std::as_bytes(std::span(text.data(), text.size())));
-}
-
-std::string Sha256::hex() {
-  std::array<uint8_t, 32> hash;
-  check(::EVP_DigestFinal_ex(static_cast<EVP_MD_CTX*>(context_.get()), hash.data(), nullptr));
-  return store::hex(hash);
 }
 
 std::string text_digest(std::string_view text) {

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,22 +11,6 @@ namespace tessera::store {
 
 /// Two hexadecimal digits for each byte.
 std::string hex(std::span<const uint8_t> bytes);
-
-/// SHA-256 of bytes given piece by piece.
-class Sha256 {
- public:
-  Sha256();
-  void add(std::span<const std::byte> bytes);
-  void add(std::string_view text);
-  /// The hash of everything added, 64 hexadecimal digits. Nothing may be added after it.
-  std::string hex();
-
- private:
-  struct Free {
-    void operator()(void* context) const;
-  };
-  std::unique_ptr<void, Free> context_;
-};
 
 /// SHA-256 of a text, 64 hexadecimal digits.
 std::string text_digest(std::string_view text);
