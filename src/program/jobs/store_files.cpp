@@ -26,7 +26,14 @@ namespace {
 using config::Json;
 using store::MemoStore;
 
+namespace fs = std::filesystem;
+
 using Texts = std::vector<std::string>;
+
+void check_new(const fs::path& folder) {
+  check_argument(!is_there(folder) || fs::is_empty(folder), "{} already exists; name a new folder",
+                 folder.native());
+}
 
 constexpr int64_t kLearnedVocabulary = 4096;
 
@@ -145,9 +152,9 @@ Create::Answer Create::plan(const OnProgress& on_progress) const {
   return sized(tokenizer_of(*this, sample, on_progress), sample, on_progress);
 }
 
-Create::Answer Create::run(const std::filesystem::path& store,
-                           const OnProgress& on_progress) const {
+Create::Answer Create::run(const fs::path& store, const OnProgress& on_progress) const {
   const bool plans = !plan_from.empty();
+  if (plans) check_new(store);  // a plan may take long
   check_argument(plans == error.has_value(),
                  "a plan needs both a text to plan from and an allowed error; {}",
                  plans ? "error is missing, for example 0.01" : "plan_from is missing");
@@ -217,8 +224,6 @@ Json Rebuild::Answer::json() const {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr size_t kLongestName = 200;  // bytes of a file's name, of 255
 
 /// Whether it leads to a file below a folder, and nowhere else.
@@ -262,8 +267,7 @@ std::vector<fs::path> files_of(const std::vector<store::StoredDocument>& documen
 /// Writes every document below a new folder.
 Export::Answer write_texts(const MemoStore& store, const fs::path& folder,
                            const OnProgress& on_progress) {
-  check_argument(!is_there(folder) || fs::is_empty(folder), "{} already exists; name a new folder",
-                 folder.native());
+  check_new(folder);
   create_folders(folder);
   const auto documents = store.ledger().documents();
   const std::vector<fs::path> files = files_of(documents);

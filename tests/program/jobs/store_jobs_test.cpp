@@ -313,6 +313,16 @@ TEST_F(StoreJobs, ACertificateHasTheSizeOfTheTextAsItWasMemorized) {
   EXPECT_EQ(certificate->erased.at(0).bytes, std::ssize(text));
 }
 
+TEST_F(StoreJobs, AStoreThatIsThereIsNotPlanned) {
+  write_file(folder_ / "text", store::document_text(3));
+  const Create create{.plan_from = (folder_ / "text").native(), .error = 0.5};
+  bool planned = false;
+  EXPECT_THAT(message_of<UsageError>(
+                  [&] { create.run(store(), [&](int64_t, int64_t) { planned = true; }); }),
+              HasSubstr("already exists"));
+  EXPECT_FALSE(planned);
+}
+
 TEST_F(StoreJobs, APlanTellsHowFarItIsAndCanBeStopped) {
   write_file(folder_ / "text", store::document_text(3) + store::document_text(4));
   Create create{.plan_from = (folder_ / "text").native(), .tokenizer = "byte", .error = 0.5};
