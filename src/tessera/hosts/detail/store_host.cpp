@@ -180,7 +180,6 @@ PartState StoreHost::state() {
   PartState state;
   state.config = config_of(fields.value("config"));
   state.change = fields.whole("change", 0, kLargestCount);
-  state.documents = fields.whole("documents", 0, kLargestCount);
   const auto vocabulary = static_cast<size_t>(state.config.memory.vocabulary);
   for (const json& count : fields.list("token_counts", vocabulary))
     state.token_counts.push_back(whole_number(count, "a count", 0, kLargestCount));

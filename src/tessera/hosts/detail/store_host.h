@@ -24,7 +24,6 @@ class StoreChanged : public HostError {
 struct PartState {
   store::StoreConfig config;
   int64_t change = 0;
-  int64_t documents = 0;
   std::vector<int64_t> token_counts;  ///< [V]
 };
 
