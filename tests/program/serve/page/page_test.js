@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import {after, before, describe, test} from "node:test";
-import {fits, launch, namelessControls, openPage} from "./browser.js";
+import {fits, launch, namelessControls, openPage, paleTexts} from "./browser.js";
 import {smallText, tessera, Workplace} from "./workplace.js";
 
 const kPlaces = ["write", "remember", "runs", "plan"];
@@ -362,6 +362,23 @@ describe("Everywhere", () => {
         assert.ok(await fits(page), `${name} is wider than a phone`);
         assert.equal(await page.locator("nav [aria-current=page]").getAttribute("data-place"), name);
       }, {phone: true});
+  });
+
+  test("every text is dark or light enough to be read", async () => {
+    const shown = {"#write?prompt=the+cat+&tokens=100&temperature=2": ".status:text-is('Done.')",
+      "#remember?store=poems&prompt=Once+upon+a": ".source",
+      "#runs?runs=%5B%22mosaic%22%2C%22gpt%22%5D": ".differences td", "#plan?inputs=2&dimension=4": "circle.fill"};
+    for (const dark of [false, true])
+      for (const [hash, last] of Object.entries(shown))
+        await onPage(hash, async (page) => {
+          await page.waitForSelector(last);
+          const token = page.locator(".written[data-index]").first();
+          if (await token.count()) {
+            await token.click();
+            await page.waitForSelector(".stored-at");
+          }
+          assert.deepEqual(await paleTexts(page), [], `${hash}, dark: ${dark}`);
+        }, {dark});
   });
 
   test("a place keeps its state while another one is shown", () => onPage("#write?prompt=my+sister+&temperature=0", async (page) => {
