@@ -2,7 +2,7 @@
 
 const kKeyName = "tessera-key";
 const kNoAnswer = "The server does not answer. Is tessera serve still running?";
-const kCutOff = "The connection ended before the answer was complete.";
+const kCutOff = "The connection ended before the answer was complete. Is tessera serve still running?";
 
 // What the server said went wrong, in its words.
 export class ApiError extends Error {
@@ -64,15 +64,14 @@ export async function post(path, body, options = {}) {
   return (await request("POST", path, {...options, body})).json();
 }
 
-// The events of an answer. Where it is endless, it may end without the server saying so.
-export async function* events(method, path, {endless = false, ...options} = {}) {
+// The events of an answer, up to the one that says that it is complete.
+export async function* events(method, path, options) {
   const response = await request(method, path, options);
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   try {
     for (;;) {
       const {value, done} = await reader.read();
-      if (done && endless) return;
       if (done) throw new ApiError(0, {message: kCutOff});
       const lines = (rest + value).split("\n");
       rest = lines.pop();

@@ -30,6 +30,15 @@ function flatConfig(config, path = "") {
       : [[path + name, typeof value === "string" ? value : JSON.stringify(value)]]);
 }
 
+// The runs that an address names, which somebody may have written by hand.
+function namedRuns(text) {
+  try {
+    return [JSON.parse(text)].flat();
+  } catch {
+    return [text];
+  }
+}
+
 // One run that is followed: its lines so far, and its configuration.
 class FollowedRun {
   constructor(id) {
@@ -43,7 +52,7 @@ class FollowedRun {
     const {signal} = this.following;
     this.config = new Map(flatConfig(await get(`${this.path}/config`, {signal})));
     onLine();
-    for await (const line of events("GET", `${this.path}/metrics?follow=true`, {signal, endless: true})) {
+    for await (const line of events("GET", `${this.path}/metrics?follow=true`, {signal})) {
       if (this.lines.length > 0 && line.step < this.lines.at(-1).step) this.lines = [];  // it began once more
       this.lines.push(line);
       onLine();
@@ -91,10 +100,12 @@ class Runs {
     if (this.runs.length === 0)
       throw new NotServed("This server has no runs. Start it with: tessera serve --runs DIR, the folder above the run folders");
     this.section.querySelector(".content").hidden = false;
-    const asked = values.runs ? JSON.parse(values.runs) : [this.newest()];
+    const asked = values.runs ? namedRuns(values.runs) : [this.newest()];
     this.wantedCurve = values.curve ?? "validation loss";  // where there is none, the first one known
     fillForm(this.form, {against: values.against});
-    this.follow(asked.filter((id) => this.runs.some((run) => run.id === id)));
+    const known = (id) => this.runs.some((run) => run.id === id);
+    this.follow(asked.filter(known));
+    if (!asked.every(known)) throw new Error(`This server has no run ${asked.find((id) => !known(id))}.`);
   }
 
   close() {

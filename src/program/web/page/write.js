@@ -35,6 +35,8 @@ class Writer {
     if (addressOf("write", values) === this.shown) return;
     fillForm(this.form, values);
     if (!this.models) await this.loadModels(values);  // what is typed meanwhile stays
+    for (const name of [values.model, values.beside])
+      if (name && !this.models.some(({id}) => id === name)) throw new Error(`This server has no model ${name}.`);
     if (values.prompt !== undefined) this.write();
     else if (this.form.elements.prompt.value === "") this.form.elements.prompt.value = kExample;
   }
@@ -70,10 +72,10 @@ class Writer {
     this.columns.replaceChildren(make("div", {class: "beside"}, ...columns.map((column) => column.element)), shadeLegend());
     this.stopButton.disabled = false;
     this.status.textContent = "Writing\u2026";
-    await Promise.all(columns.map((column) => this.stream(column, writing.signal)));
+    const complete = await Promise.all(columns.map((column) => this.stream(column, writing.signal)));
     if (this.writing !== writing) return;
     this.stopButton.disabled = true;
-    this.status.textContent = writing.signal.aborted ? "Stopped." : "Done.";
+    this.status.textContent = writing.signal.aborted ? "Stopped." : complete.every(Boolean) ? "Done." : "Failed.";
   }
 
   column(model) {
@@ -121,11 +123,12 @@ class Writer {
     };
   }
 
+  // Returns false where it failed.
   async stream({model, written, facts}, signal) {
     const body = this.request(model);
     written.begin(body.prompt);
     const began = performance.now();
-    let ending = "stopped by you";
+    let ending = "stopped by you", complete = true;
     try {
       for await (const {choices} of events("POST", "/v1/completions", {body, signal})) {
         for (const choice of choices) {
@@ -136,18 +139,20 @@ class Writer {
     } catch (error) {
       if (!isAborted(error)) {
         ending = "failed";
+        complete = false;
         showProblem(this.section, error);
       }
     }
     written.finish();
     facts.textContent = this.factsOf(written.tokens, (performance.now() - began) / 1000, ending);
+    return complete;
   }
 
   factsOf(tokens, seconds, ending) {
     if (tokens.length === 0) return `No token; ${ending}.`;
     const mean = tokens.reduce((sum, token) => sum + Math.log(token.probability), 0) / tokens.length;
     return `${count(tokens.length, "token")}, ${short(tokens.length / seconds)} a second; ${ending}. ` +
-      `Geometric mean of their probabilities: ${percent(Math.exp(mean))}.`;
+      `Mean probability of a token (geometric): ${percent(Math.exp(mean))}.`;
   }
 }
 

@@ -145,7 +145,13 @@ describe("Write", () => {
     await page.getByRole("button", {name: "Write", exact: true}).click();
     await page.waitForSelector("#write .problem:visible");
     assert.match(await page.locator("#write .problem").textContent(), /there is no model 'none'/);
+    assert.equal(await page.locator("#write .status").textContent(), "Failed.");
   }, {refusals: [404]}));
+
+  test("a link to a model that is not there writes with no other one", () => onPage("#write?prompt=a&model=none", async (page) => {
+    await page.getByText("This server has no model none.").waitFor();
+    assert.equal(await page.locator("#write article").count(), 0);
+  }));
 });
 
 describe("The page of tessera inspect", () => {
@@ -314,6 +320,20 @@ describe("Runs", () => {
     assert.deepEqual(await texts(page.locator("#runs .samples td")),
       ["gpt", "62", "a dog likes three apples.", "gpt", "61", "the cat <b>sees</b>\nyou."]);
   }));
+
+  test("a link names one run, or one that is not there", async () => {
+    await onPage("#runs?runs=gpt&curve=training+loss", (page) => page.getByText(/^gpt: .* updates/).waitFor());
+    await onPage("#runs?runs=none", (page) => page.getByText("This server has no run none.").waitFor());
+  });
+
+  test("says that a server which has ended sends no more", async () => {
+    const short = await place.serve("--model", place.path("runs/gpt/model"), "--runs", place.path("runs"));
+    const {page} = await openPage(browser, short.origin, "#runs?runs=%5B%22gpt%22%5D&curve=training+loss");
+    await page.waitForSelector("#runs path.line");
+    process.kill(short.pid, "SIGTERM");
+    await page.getByText("The connection ended").waitFor();
+    await page.context().close();
+  });
 
   test("compares runs, opens a report", () => onPage("#runs?runs=%5B%22mosaic%22%5D&curve=training+loss", async (page) => {
     await page.getByRole("checkbox", {name: "gpt"}).check();
