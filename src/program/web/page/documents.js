@@ -100,10 +100,18 @@ export class Documents {
     cell.replaceChildren(bar);
     try {
       await longAnswer("DELETE", `${path}/documents/${encodeURIComponent(id)}`, {onProgress});
+      const place = [...this.list.querySelectorAll(".forget")].indexOf(cell);
       await this.changed(`${id} is forgotten`);
+      this.focusNear(place);
     } catch (error) {
       cell.replaceChildren(make("span", {class: "problem", role: "alert"}, error.message));
     }
+  }
+
+  // Keys go on where the document was, unless they are elsewhere by now.
+  focusNear(place) {
+    const buttons = this.list.querySelectorAll(".forget button");
+    if (document.activeElement === document.body) buttons[Math.min(place, buttons.length - 1)]?.focus();
   }
 
   async changed(what) {
