@@ -73,7 +73,10 @@ export class Explanation {
     const parts = this.partsTable();
     this.showPairs(parts.querySelector("button.part"), null);
     return [make("h4", {}, "Where its memories were stored"), this.text.element,
-      make("h4", {}, `What made its logit, ${signed(inspection.logit)}`), parts, this.list];
+      make("p", {class: "soft"}, "Orange places raised this token\u2019s score, blue ones lowered it."),
+      make("h4", {}, `What made its logit, ${signed(inspection.logit)}`),
+      make("p", {class: "soft"}, "The logit is this score, the sum of the parts below. Memories of the text were stored while the " +
+        "model read it; all other parts come from its training."), parts, this.list];
   }
 
   // What each part added. The heads of a layer are folded away behind their sum.
@@ -130,11 +133,11 @@ export class Explanation {
     const memories = joined(read.flatMap((head) => head.memories))
       .sort((a, b) => Math.abs(b.logit) - Math.abs(a.logit)).slice(0, kListed);
     this.text.show(memories);
-    this.showPlaces(["Stored there, and what came next", heads?.length === 1 ? "Weight" : "Largest weight"],
+    this.showPlaces(["Stored at \u2192 what came next", heads?.length === 1 ? "Weight" : "Largest weight"],
       memories.map((memory) => [this.place(memory.position), memory]));
   }
 
-  // The learned slots of a layer's persistent memory, and of what they speak, where that is known.
+  // The learned slots of a layer's persistent memory, and where they are used, where that is known.
   showSlots(button, layer) {
     this.press(button);
     this.text.show([]);
@@ -142,11 +145,11 @@ export class Explanation {
     const readers = this.reply.slot_readers;
     const spoken = (head, slot) => (readers?.[`${layer}.${head}.${slot}`] ?? []).slice(0, kReaders).map((reader) =>
       make("div", {}, storedAt(reader.before.map(nameOf).join(""), nameOf(reader.token), nameOf(reader.next ?? ""))));
-    this.showPlaces([readers ? "Slot, and where it speaks most in the text that the model learned" : "Slot", "Weight"],
+    this.showPlaces([readers ? "Slot, and where it is used most in the training text" : "Slot", "Weight"],
       slots.map((slot) => [make("div", {}, `Head ${slot.head + 1}, slot ${slot.slot}`, ...spoken(slot.head, slot.slot)), slot]));
     if (!readers)
-      this.list.append(make("p", {class: "soft"}, "Of what these slots speak is shown once ", make("code", {}, "tessera inspect --slots"),
-        " has read the text that the model was trained on."));
+      this.list.append(make("p", {class: "soft"}, make("code", {}, "tessera inspect --slots"),
+        " finds the places of the training text where each slot is used most; they are then shown here."));
   }
 
   // rows: [element, {weight, logit}].

@@ -142,19 +142,20 @@ function curveTable(rows) {
 }
 
 function schemesTable(plan) {
-  return makeTable({
+  return make("div", {}, makeTable({
     caption: `Ways to store in dimension ${whole(plan.dimension)}`,
     heads: ["Scheme", "Predicted error"],
     rows: plan.schemes.map(({scheme, predicted_error: error}) => [scheme, percent(error)]),
     numbers: [1],
-  });
+  }), make("p", {class: "soft"}, "A threshold stores the most frequent inputs only, all with the same weight. " +
+    "Otherwise every input is stored with its frequency to the power rho as weight."));
 }
 
 function holdsTable(plan) {
   return makeTable({
     caption: `What dimension ${whole(plan.dimension)} holds, stored with equal weight`,
-    heads: ["At an error of each of", "Associations"],
-    rows: plan.holds.map(({error_per_item: error, items}) => [short(error), whole(items)]),
+    heads: ["Error of each", "Inputs"],
+    rows: plan.holds.map(({error_per_item: error, items}) => [percent(error), whole(items)]),
     numbers: [0, 1],
   });
 }
