@@ -75,7 +75,7 @@ export class Explanation {
     return [make("h4", {}, "Where its memories were stored"), this.text.element,
       make("p", {class: "soft"}, "Orange places raised this token\u2019s score, blue ones lowered it."),
       make("h4", {}, `What made its logit, ${signed(inspection.logit)}`),
-      make("p", {class: "soft"}, "The logit is this score, the sum of the parts below. Memories of the text were stored while the " +
+      make("p", {class: "soft"}, "The logit is this score; the parts below make it up. Memories of the text were stored while the " +
         "model read it; all other parts come from its training."), parts, this.list];
   }
 
