@@ -58,7 +58,6 @@ class Decoder {
 
   /// Goes on with a prompt that read() gave, and that is read, as the last row. Takes its content.
   virtual void add(PromptReading& prompt) = 0;
-  virtual size_t rows() const = 0;
   /// What the text of this row is so far.
   virtual const TokenIds& tokens(size_t row) const = 0;
   /// Whether its text goes on; if not, it ends as Finish::kNotStored.

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
 #include <deque>
 #include <list>
 #include <map>
@@ -20,7 +19,6 @@ class FairQueue {
     auto& own = items_[client];
     if (own.empty()) turns_.push_back(client);
     own.push_back(std::move(item));
-    ++size_;
   }
   /// Takes the first item that may go, in the order of turns and of each client's items; none
   /// where none may.
@@ -32,7 +30,6 @@ class FairQueue {
       if (found == own->second.end()) continue;
       Item item = std::move(*found);
       own->second.erase(found);
-      --size_;
       if (own->second.empty())
         items_.erase(own);
       else
@@ -42,13 +39,10 @@ class FairQueue {
     }
     return std::nullopt;
   }
-  bool empty() const { return size_ == 0; }
-  size_t size() const { return size_; }
 
  private:
   std::map<std::string, std::deque<Item>> items_;  // of the clients that have any
   std::list<std::string> turns_;
-  size_t size_ = 0;
 };
 
 }  // namespace tessera::serve

@@ -119,7 +119,6 @@ class ModelDecoder : public Decoder {
     take_logits();
   }
 
-  size_t rows() const override { return texts_ ? texts_->tokens().size() : 0; }
   const TokenIds& tokens(size_t row) const override { return texts_.value().tokens().at(row); }
   std::span<const float> logits(size_t row) override {
     const auto V = static_cast<size_t>(vocabulary());

@@ -115,7 +115,6 @@ class StoreDecoder : public Decoder {
     rows_.push_back(std::move(row));
   }
 
-  size_t rows() const override { return rows_.size(); }
   const TokenIds& tokens(size_t row) const override { return rows_.at(row).text; }
   bool goes_on(size_t row) const override {
     const auto& [text, prompt, next] = rows_.at(row);

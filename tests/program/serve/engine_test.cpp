@@ -211,7 +211,7 @@ TEST(FairQueue, ClientsTakeTurns) {
   queue.push("b", 11);
   std::vector<int> order;
   EXPECT_FALSE(queue.pop([](int) { return false; }));
-  while (!queue.empty()) order.push_back(*queue.pop([](int) { return true; }));
+  while (const auto item = queue.pop([](int) { return true; })) order.push_back(*item);
   EXPECT_EQ(order, (std::vector<int>{1, 10, 20, 2, 11, 3}));
 }
 
@@ -222,7 +222,8 @@ TEST(FairQueue, WhatMayNotGoLetsOthersPass) {
   EXPECT_EQ(queue.pop([](int item) { return item != 1; }), 2);
   EXPECT_EQ(queue.pop([](int item) { return item != 1; }), 10);
   EXPECT_EQ(queue.pop([](int item) { return item == 1; }), 1);
-  EXPECT_EQ(queue.size(), 1u);
+  EXPECT_EQ(queue.pop([](int) { return true; }), 3);
+  EXPECT_FALSE(queue.pop([](int) { return true; }));
 }
 
 }  // namespace

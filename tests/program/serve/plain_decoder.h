@@ -14,12 +14,11 @@ class PlainDecoder : public Decoder {
   double bytes(int64_t tokens) const override { return static_cast<double>(tokens); }
   std::unique_ptr<PromptReading> read(TokenIds) override { return std::make_unique<Prompt>(); }
   std::unique_ptr<ScoreReading> score(std::vector<TokenIds>, int64_t) override { return nullptr; }
-  void add(PromptReading&) override { ++rows_; }
-  size_t rows() const override { return rows_; }
+  void add(PromptReading&) override {}
   const TokenIds& tokens(size_t) const override { return text_; }
   std::span<const float> logits(size_t) override { return logits_; }
-  void step(const std::vector<int64_t>& rows, const TokenIds&) override { rows_ = rows.size(); }
-  void clear() noexcept override { rows_ = 0; }
+  void step(const std::vector<int64_t>&, const TokenIds&) override {}
+  void clear() noexcept override {}
 
  private:
   class Prompt : public PromptReading {
@@ -27,7 +26,6 @@ class PlainDecoder : public Decoder {
   };
   std::vector<float> logits_ = {0, 1};
   TokenIds text_ = {1};
-  size_t rows_ = 0;
 };
 
 }  // namespace tessera::serve
