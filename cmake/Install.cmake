@@ -1,4 +1,4 @@
-# cmake --install build/release --prefix P, in components, of which the first three are also Debian packages:
+# cmake --install build/release --prefix P, in components, which are also Debian packages:
 #   tessera          the program with its verbs, its model of short stories, its manual pages and completions
 #   libtessera-dev   the libraries with their headers, what find_package(Tessera) and pkg-config need
 #   tessera-doc      the documentation and the examples
@@ -74,8 +74,6 @@ foreach(component IN LISTS TESSERA_PACKAGES)
   set(doc ${CMAKE_INSTALL_DATADIR}/doc/${component})
   install(FILES LICENSE DESTINATION ${doc} RENAME copyright COMPONENT ${component})
   install(FILES ${PROJECT_BINARY_DIR}/package/changelog.gz DESTINATION ${doc} COMPONENT ${component})
-endforeach()
-foreach(component IN LISTS TESSERA_PACKAGES)
   install(FILES packaging/lintian/${component} DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides
           COMPONENT ${component} OPTIONAL)
 endforeach()
