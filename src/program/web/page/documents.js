@@ -85,7 +85,7 @@ export class Documents {
     const button = make("button", {type: "button", "aria-label": `Forget ${id}`}, "Forget");
     const cell = make("span", {class: "forget"}, button);
     button.addEventListener("click", () => {
-      const sure = make("button", {type: "button", class: "danger", click: () => this.forget(path, id, cell)}, "Forget for good");
+      const sure = make("button", {type: "button", class: "danger", click: () => this.forget(path, id, cell, button)}, "Forget for good");
       const keep = make("button", {type: "button", click: () => {
         cell.replaceChildren(button);
         button.focus();
@@ -96,7 +96,8 @@ export class Documents {
     return cell;
   }
 
-  async forget(path, id, cell) {
+  // button: what a refusal leaves to be pressed once more.
+  async forget(path, id, cell, button) {
     const {bar, onProgress} = progressBar(`Forgetting ${id}`);
     cell.replaceChildren(bar);
     try {
@@ -105,7 +106,7 @@ export class Documents {
       await this.changed(`${id} is forgotten`);
       this.focusNear(place);
     } catch (error) {
-      cell.replaceChildren(make("span", {class: "problem", role: "alert"}, error.message));
+      cell.replaceChildren(make("span", {class: "problem", role: "alert"}, error.message), button);
     }
   }
 

@@ -25,6 +25,8 @@ class Writer {
       this.write();
     });
     this.form.addEventListener("change", () => saveState("write", changedValues(this.form)));
+    // What is folded away cannot say that its value is wrong.
+    this.form.addEventListener("invalid", (event) => event.target.closest("details")?.setAttribute("open", ""), {capture: true});
     this.form.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.form.requestSubmit();
     });

@@ -148,6 +148,11 @@ describe("Write", () => {
     assert.equal(await page.locator("#write .status").textContent(), "Failed.");
   }, {refusals: [404]}));
 
+  test("shows the value that keeps it from writing", () => onPage("#write?prompt=a&temperature=warm", async (page) => {
+    await page.getByLabel("Temperature").waitFor();
+    assert.equal(await page.evaluate(() => document.activeElement.name), "temperature");
+  }));
+
   test("a link to a model that is not there writes with no other one", () => onPage("#write?prompt=a&model=none", async (page) => {
     await page.getByText("This server has no model none.").waitFor();
     assert.equal(await page.locator("#write article").count(), 0);
@@ -293,6 +298,16 @@ describe("Remember", () => {
     }, {server: two});
     await two.stop();
   });
+
+  test("what could not be forgotten can be tried again", () => onPage("#remember", async (page) => {
+    const forget = page.getByRole("button", {name: "Forget fox.txt"});
+    await forget.click();
+    await page.route("**/documents/fox.txt*", (route) => route.fulfill({status: 503, json: {error: {message: "busy"}}}));
+    await page.getByRole("button", {name: "Forget for good"}).click();
+    await page.locator("#remember .documents .problem", {hasText: "busy"}).waitFor();
+    await forget.click();
+    await page.getByRole("button", {name: "Keep"}).click();
+  }, {refusals: [503]}));
 
   test("a store that is not there", () => onPage("#remember?store=none", async (page) => {
     await page.getByText("This server has no store none.").waitFor();
