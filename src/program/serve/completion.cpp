@@ -34,6 +34,12 @@ ChoiceForm form_of(const CompletionRequest& request) {
   return request.stream ? ChoiceForm::kDelta : ChoiceForm::kMessage;
 }
 
+/// What OpenAI's API calls the answer or, of a stream, each of its events.
+std::string object_of(const CompletionRequest& request) {
+  if (!request.chat) return "text_completion";
+  return request.stream ? "chat.completion.chunk" : "chat.completion";
+}
+
 }  // namespace
 
 void Completion::Mailbox::push(Event event) {
@@ -235,9 +241,9 @@ void Completion::apply(Scores&& scores, const std::function<void(size_t)>& on_ne
   }
 }
 
-Completion::Json Completion::head(const std::string& object) const {
+Completion::Json Completion::head() const {
   return {{"id", id_},
-          {"object", object},
+          {"object", object_of(request_)},
           {"created", unix_seconds(std::chrono::system_clock::now())},
           {"model", model_->name}};
 }
@@ -268,7 +274,7 @@ std::vector<size_t> Completion::best_choices() const {
 
 Completion::Json Completion::answer() {
   while (!ended()) wait([](size_t) {});
-  Json json = head(request_.chat ? "chat.completion" : "text_completion");
+  Json json = head();
   json["choices"] = Json::array();
   for (const size_t choice : best_choices())
     json["choices"].push_back(choices_[choice].flush(std::ssize(json["choices"])));
@@ -279,7 +285,7 @@ Completion::Json Completion::answer() {
 
 /// What is new of a choice. last: nothing comes after it.
 Completion::Json Completion::event(size_t choice, bool last) {
-  Json json = head(request_.chat ? "chat.completion.chunk" : "text_completion");
+  Json json = head();
   json["choices"] = {choices_[choice].flush(static_cast<int64_t>(choice))};
   if (request_.token_ids && request_.chat && !std::exchange(prompts_shown_, true))
     json["prompt_token_ids"] = prompts_.front().tokens;
@@ -304,7 +310,7 @@ void Completion::stream(EventStream& events) {
       if (!wait(send)) connected = events.send_comment();
     if (!connected) return;
     if (request_.usage_apart) {
-      Json json = head(request_.chat ? "chat.completion.chunk" : "text_completion");
+      Json json = head();
       json["choices"] = Json::array();
       json["usage"] = usage();
       events.send(json_line(json));

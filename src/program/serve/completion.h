@@ -71,7 +71,7 @@ class Completion {
   bool wait(const std::function<void(size_t choice)>& on_news);
   void apply(Scores&& scores, const std::function<void(size_t choice)>& on_news);
 
-  Json head(const std::string& object) const;
+  Json head() const;
   Json usage() const;
   std::vector<size_t> best_choices() const;
   Json event(size_t choice, bool last);
