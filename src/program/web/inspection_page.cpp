@@ -34,13 +34,13 @@ constexpr const char* kPage = R"(<!doctype html>
 <body>
 <header><h1>Memories behind a text</h1></header>
 <main>
-<p class="soft">{model}. Point at a token to see how probable it was and what else could have stood there; click it to
-see which memories made it. The arrow keys step through the text.</p>
+<p class="soft">{model}. A token is a word or a part of one. Point at a token to see how probable it was and what else
+could have stood there; click it to see which memories made it. The arrow keys step through the text.</p>
 <noscript><p class="problem">This page needs JavaScript.</p></noscript>
 <div class="card inspected"></div>
 <div class="explanation"></div>
-<p class="soft">A logit is the sum of its parts, for the last norm's deviation held at its value. What a memory changes in
-later layers counts there. Made by Tessera. This file holds everything it shows and loads nothing.</p>
+<p class="soft">What a memory changes in a later layer counts as a share of that layer. Made by Tessera. This file holds
+everything it shows and loads nothing.</p>
 </main>
 <div id="card" class="card" hidden></div>
 <script type="application/json" id="inspections">{data}</script>
