@@ -117,12 +117,8 @@ void Completion::check_size() const {
   double token_bytes = kTextBytes;
   if (request_.logprobs)
     token_bytes += kScoreBytes + kAlternativeBytes * static_cast<double>(*request_.logprobs);
-  const double bytes = token_bytes * ((request_.echo ? read : 0) + written);
-  if (bytes > static_cast<double>(service_.limits.answer_bytes))
-    throw ApiError(413,
-                   "the answer may have {:.1f} MB, expected at most {:.1f} (--max-answer); ask for "
-                   "fewer texts, tokens or log-probabilities",
-                   bytes / 1e6, static_cast<double>(service_.limits.answer_bytes) / 1e6);
+  service_.check_answer(token_bytes * ((request_.echo ? read : 0) + written),
+                        "texts, tokens or log-probabilities");
   for (const auto& [token, bias] : request_.writing.sampling.logit_bias)
     if (token >= model_->engine->vocabulary())
       throw ApiError(400, "'logit_bias' names token {}, the model's ids go up to {}", token,

@@ -125,4 +125,13 @@ void Service::check_tokens(double tokens, const std::string& field) const {
       .about(field);
 }
 
+void Service::check_answer(double bytes, std::string_view fewer) const {
+  const auto most = static_cast<double>(limits.answer_bytes);
+  if (bytes <= most) return;
+  throw ApiError(413,
+                 "the answer may have {:.1f} MB, expected at most {:.1f} (--max-answer); ask for "
+                 "fewer {}",
+                 bytes / 1e6, most / 1e6, fewer);
+}
+
 }  // namespace tessera::serve

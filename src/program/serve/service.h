@@ -9,6 +9,7 @@
 #include <mutex>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "program/jobs/job.h"
@@ -27,7 +28,7 @@ constexpr int64_t kFollowers = 16;  ///< limit of the clients that follow runs
 
 struct ServiceLimits {
   int64_t tokens_per_request = int64_t{1} << 20;  ///< read and written, of all its texts
-  int64_t answer_bytes = int64_t{1} << 26;        ///< of an answer that is not a stream
+  int64_t answer_bytes = int64_t{1} << 26;        ///< of an answer that is not a stream of tokens
   double request_seconds = 600;                   ///< until a request is answered
 };
 
@@ -68,6 +69,9 @@ struct Service {
   Unwanted unwanted(std::function<bool()> hung_up) const;
   /// Throws ApiError 413 where the texts of a request have more tokens than its limits allow.
   void check_tokens(double tokens, const std::string& field) const;
+  /// Throws ApiError 413 where the answer of a request, before it is made, may have more bytes than
+  /// its limits allow. fewer: what the client may ask for less of.
+  void check_answer(double bytes, std::string_view fewer) const;
 };
 
 /// The store that a request's path names. Throws ApiError 404 that lists the names there are, or

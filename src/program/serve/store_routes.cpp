@@ -1,6 +1,7 @@
 #include <fmt/ranges.h>
 
 #include <chrono>
+#include <concepts>
 #include <exception>
 #include <functional>
 #include <new>
@@ -26,6 +27,9 @@ const Demands kDemands = {{"tokens", config::between(0, 65536)},
                           {"sources", config::between(1, 100)},
                           {"limit", config::between(1, 10000)},
                           {"measure", config::between(0, 100000)}};
+
+// Bytes of a recital's answer, about: of a recited token, of each of its sources.
+constexpr double kTokenBytes = 200, kSourceBytes = 80;
 
 constexpr auto kBetweenEvents = std::chrono::milliseconds(100);
 constexpr auto kBetweenSigns = std::chrono::seconds(1);  // of life, while there is nothing to tell
@@ -108,14 +112,24 @@ Response list_stores(const Service& service) {
   return json_response(json);
 }
 
+/// Throws where the answer of a recital may be too large with so many tokens, whose sources are
+/// looked up after them.
+void check_recital(const Service& service, int64_t tokens, int64_t sources) {
+  const double token_bytes = kTokenBytes + kSourceBytes * static_cast<double>(sources);
+  service.check_answer(static_cast<double>(tokens) * token_bytes, "prompts, tokens or sources");
+}
+
 /// Does a job on the store as it is now. Throws as ServedStore::read.
 template <typename Job>
-Json answer_of(ServedStore& store, const Job& job, const OnProgress& on_progress,
-               const Unwanted& unwanted) {
+Json answer_of(const Service& service, ServedStore& store, const Job& job,
+               const OnProgress& on_progress, const Unwanted& unwanted) {
   Json json;
   const auto work = [&](const Snapshot& snapshot) {
+    [[maybe_unused]] int64_t recited = 0;
     const auto look_up = [&](int64_t done, int64_t of) {
       snapshot.look_up();
+      if constexpr (std::derived_from<Job, jobs::Reciting>)
+        check_recital(service, ++recited, job.sources);
       on_progress(done, of);
     };
     json = job.run(snapshot.store, look_up).json();
@@ -127,11 +141,11 @@ Json answer_of(ServedStore& store, const Job& job, const OnProgress& on_progress
 template <typename Job>
 Response answer_with(const Service& service, const Request& request,
                      std::shared_ptr<ServedStore> store, const Job& job) {
-  return long_answer(
-      service, request, 200,
-      [store = std::move(store), job](const OnProgress& on_progress, const Unwanted& unwanted) {
-        return answer_of(*store, job, on_progress, unwanted);
-      });
+  return long_answer(service, request, 200,
+                     [&service, store = std::move(store), job](const OnProgress& on_progress,
+                                                               const Unwanted& unwanted) {
+                       return answer_of(service, *store, job, on_progress, unwanted);
+                     });
 }
 
 /// Answers with a job on the store that the path names.
@@ -154,9 +168,10 @@ Response answer_prompts(const Service& service, const Request& request) {
 Response recall_text(const Service& service, const Request& request) {
   const auto together = service.together.find(request.values.at("store"));
   if (together == service.together.end()) return answer_job<jobs::Recall>(service, request);
+  const auto job = read_job<jobs::Recall>(request, kDemands);
+  check_recital(service, job.tokens, job.sources);  // the hosts tell nothing before the answer
   return long_answer(service, request, 200,
-                     [hosts = together->second, job = read_job<jobs::Recall>(request, kDemands)](
-                         const OnProgress&, const Unwanted& unwanted) {
+                     [hosts = together->second, job](const OnProgress&, const Unwanted& unwanted) {
                        return hosts->recall(job.prompt, job.options(), unwanted);
                      });
 }

@@ -296,6 +296,23 @@ TEST_F(Stores, PromptsCountWithTheTokensThatMayAnswerThem) {
   EXPECT_THAT(refused.body, HasSubstr("have 150 tokens, expected at most 100 in all"));
 }
 
+TEST_F(Stores, ARecitalStopsWhereItsAnswerMayBecomeTooLarge) {
+  tiny_.service.limits.answer_bytes = 2000;  // four tokens with three sources each
+  const std::string recall = "/v1/stores/books/recall", prompt = "The raven sat";
+  EXPECT_EQ(post(recall, {{"prompt", prompt}, {"tokens", 4}})["tokens"].size(), 4u);
+  EXPECT_THAT(tiny_.post(recall, {{"prompt", prompt}, {"tokens", 5}}).body,
+              HasSubstr("the answer may have 0.0 MB, expected at most 0.0 (--max-answer); ask for "
+                        "fewer prompts, tokens or sources"));
+  EXPECT_EQ(tiny_.post(recall, {{"prompt", prompt}, {"tokens", 5}}).status, 413);
+  EXPECT_EQ(tiny_.post(recall, {{"prompt", prompt}, {"tokens", 4}, {"sources", 4}}).status, 413);
+  post(recall, {{"prompt", "No such text"}, {"tokens", 5}});  // what is not recited does not count
+  const Json twice = {{"prompts", {prompt, prompt}}, {"tokens", 3}};
+  EXPECT_EQ(tiny_.post("/v1/stores/books/ask", twice).status, 413) << "all answers together";
+  RecordedEvents recorded;
+  tiny_.post("/v1/stores/books/ask?stream=true", twice).events(recorded);
+  EXPECT_THAT(recorded.events.back(), HasSubstr("--max-answer"));
+}
+
 /// Counts how often files of a folder are replaced.
 class Replacements {
  public:
