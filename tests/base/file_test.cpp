@@ -66,8 +66,21 @@ TEST(AtomicFile, CreatesItsFolderAndNamesWhatCannotBeWritten) {
   EXPECT_EQ(read_file(folder / "a/b/c"), "deep");
   EXPECT_THAT(message_of<SystemError>([&] { write_file(folder / "a/b/c/d", ""); }),
               HasSubstr("a/b/c"));
-  EXPECT_THROW(write_file(folder / "a", "is a folder"), SystemError);
+  EXPECT_THAT(message_of<SystemError>([&] { write_file(folder / "a", "text"); }),
+              HasSubstr("a: is a folder, which cannot be replaced; name a file"));
   EXPECT_EQ(entries(folder.path()), 1u);
+}
+
+TEST(AtomicFile, ReplacesNoDeviceAndNoPipe) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  std::filesystem::create_symlink("pipe", folder / "link");
+  for (const char* name : {"pipe", "link"}) {
+    EXPECT_THAT(message_of<SystemError>([&] { write_file(folder / name, "text"); }),
+                HasSubstr("is not a regular file, which cannot be replaced; name a file"));
+    EXPECT_TRUE(std::filesystem::is_fifo(folder / name)) << name;
+  }
+  EXPECT_EQ(entries(folder.path()), 2u);
 }
 
 TEST(CreateFolders, MakesWhatIsMissingAndNamesWhatIsInTheWay) {

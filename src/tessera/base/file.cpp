@@ -38,6 +38,14 @@ size_t regular_size(int descriptor, const std::filesystem::path& path) {
   return static_cast<size_t>(status.st_size);
 }
 
+/// A rename would put a file in the place of a device or a pipe, too, for all who use it.
+void check_replaceable(const std::filesystem::path& path) {
+  struct stat found;
+  if (::stat(path.c_str(), &found) != 0 || S_ISREG(found.st_mode)) return;
+  throw SystemError(fmt::format("{}: is {}, which cannot be replaced; name a file", path.native(),
+                                S_ISDIR(found.st_mode) ? "a folder" : "not a regular file"));
+}
+
 /// Makes a rename in this folder durable.
 void sync_folder(const std::filesystem::path& folder) {
   Descriptor handle{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
@@ -74,6 +82,7 @@ mode_t by_umask(mode_t permissions) {
 }
 
 AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
+  check_replaceable(path_);
   create_folders(path_.parent_path());
   temporary_ = path_.native() + std::string(kUnfinished) + "XXXXXX";
   descriptor_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
