@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <string>
+#include <system_error>
 
 #include "lab/task/stories/story_files.h"
 #include "program/jobs/store_files.h"
@@ -19,7 +20,10 @@ namespace fs = std::filesystem;
 constexpr uint64_t kSeed = 1;  // of the stories that the model was trained on
 
 fs::path new_temporary_folder() {
-  std::string name = (fs::temp_directory_path() / "tessera-examples-XXXXXX").native();
+  std::error_code missing;
+  const fs::path above = fs::temp_directory_path(missing);
+  if (missing) throw SystemError("TMPDIR, the folder for temporary files", "open", missing.value());
+  std::string name = (above / "tessera-examples-XXXXXX").native();
   if (::mkdtemp(name.data()) == nullptr) throw SystemError(name, "create", errno);
   return name;
 }

@@ -13,7 +13,7 @@ namespace tessera {
 namespace {
 
 constexpr std::string_view kWipe = "\r\033[K";  // what is in the line of a terminal
-constexpr int kBarCells = 24;
+constexpr size_t kBarCells = 24, kFewestCells = 6;
 constexpr auto kRedrawPause = std::chrono::milliseconds(100);
 constexpr auto kLinePause = std::chrono::seconds(10);
 
@@ -23,11 +23,9 @@ size_t terminal_columns(std::FILE* stream) {
   return known ? size.ws_col : 80;
 }
 
-std::string bar(double share) {
-  const int filled = static_cast<int>(share * kBarCells);
-  std::string cells;
-  for (int i = 0; i < kBarCells; ++i) cells += i < filled ? '#' : '.';
-  return cells;
+std::string bar(double share, size_t cells) {
+  const auto filled = static_cast<size_t>(share * static_cast<double>(cells));
+  return std::string(filled, '#') + std::string(cells - filled, '.');
 }
 
 }  // namespace
@@ -100,12 +98,18 @@ void Progress::draw() {
   const std::string left = done_ >= total_ ? "done"
                            : here > 0 ? format_duration(elapsed / here * (total_ - done_)) + " left"
                                       : "";
-  const std::string line =
-      fmt::format("{} [{}] {:3.0f} %  {}{}{}  {}", label_, bar(share), 100 * share, note_,
-                  note_.empty() ? "" : "  ", format_duration(elapsed), left);
-  show(stream_, terminal_ ? fmt::format("{}{}", kWipe,
-                                        utf8::beginning_of(line, terminal_columns(stream_) - 1))
-                          : line + "\n");
+  const std::string numbers =
+      fmt::format("{:3.0f} %  {}{}{}  {}", 100 * share, note_, note_.empty() ? "" : "  ",
+                  format_duration(elapsed), left);
+  const auto line = [&](size_t cells) {
+    return fmt::format("{} [{}] {}", label_, bar(share, cells), numbers);
+  };
+  if (!terminal_) return show(stream_, line(kBarCells) + "\n");
+  // The bar of a narrow terminal leaves room for the numbers.
+  const size_t columns = terminal_columns(stream_) - 1, without_bar = line(0).size();
+  const size_t cells =
+      std::clamp(columns - std::min(columns, without_bar), kFewestCells, kBarCells);
+  show(stream_, fmt::format("{}{}", kWipe, utf8::beginning_of(line(cells), columns)));
 }
 
 }  // namespace tessera

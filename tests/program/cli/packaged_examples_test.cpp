@@ -51,6 +51,12 @@ TEST(PackagedExamples, WithoutThemAModelMustBeNamed) {
   }
 }
 
+TEST(PackagedExamples, ServeNamesAFolderForTemporaryFilesThatIsMissing) {
+  const Outcome run = tessera({"serve", "--port", "0"}, {.environment = {{"TMPDIR", "/none"}}});
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.err, HasSubstr("TMPDIR, the folder for temporary files: cannot open: No such"));
+}
+
 TEST(PackagedExamples, ServeServesThemAndLeavesNothing) {
   const test::TemporaryFolder temporary;
   ServedProcess server("", {}, [&] { ::setenv("TMPDIR", temporary.path().c_str(), 1); });
