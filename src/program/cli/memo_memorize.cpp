@@ -112,8 +112,8 @@ void settle(store::MemoWriter& writer) {
 void refuse(const std::vector<std::string>& refusals, const jobs::Admitted& admitted) {
   for (const auto& refusal : refusals) say("not memorized: {}\n", refusal);
   if (!refusals.empty())
-    throw std::runtime_error(fmt::format("{} of {} were not memorized", refusals.size(),
-                                         counted(std::ssize(admitted.named), "document")));
+    throw std::runtime_error(fmt::format("{} of {} documents were not memorized", refusals.size(),
+                                         admitted.named.size()));
 }
 
 template <typename Job>
@@ -145,8 +145,8 @@ void run_files(FilesCommand<Job> command) {
   } catch (const Interrupted&) {
     settle(writer);
     throw Interrupted(fmt::format(
-        "interrupted; {} of {} are memorized and kept; continue with the same command{}", done,
-        counted(std::ssize(admitted.documents), "document"), job.replace ? "" : " and --replace"));
+        "interrupted; {} of {} documents are memorized and kept; continue with the same command{}",
+        done, admitted.documents.size(), job.replace ? "" : " and --replace"));
   }
   bar.reset();
   settle(writer);

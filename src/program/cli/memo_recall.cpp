@@ -139,8 +139,9 @@ Answering open_stores(const RecallCommand<Job>& command) {
   if (command.stores.size() > 1)
     throw UsageError(
         "several stores can only answer together if each is named by the address at which it is "
-        "served, such as http://localhost:8080/v1/stores/books; '{}' is not an address",
-        command.stores.front());
+        "served, such as http://localhost:8080/v1/stores/books; '{}' is not an address. A text to "
+        "continue is given with {}",
+        command.stores.front(), std::is_same_v<Job, jobs::Ask> ? "--prompts" : "--prompt");
   const auto store = std::make_shared<store::MemoStore>(command.stores.front());
   store->memory();
   return [=](const std::string& prompt) {

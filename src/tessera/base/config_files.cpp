@@ -152,8 +152,9 @@ Json read_toml(const std::filesystem::path& path) {
   try {
     return from_toml(toml::parse(text, path.native()));
   } catch (const toml::parse_error& error) {
-    throw UsageError("{}: line {}, column {}: {}", path.native(), error.source().begin.line,
-                     error.source().begin.column, error.description());
+    throw UsageError(
+        "{}: line {}, column {}: {}; expected TOML: lines 'key = value' below lines '[table]'",
+        path.native(), error.source().begin.line, error.source().begin.column, error.description());
   } catch (const UsageError& error) {
     throw UsageError("{}: {}", path.native(), error.what());
   }

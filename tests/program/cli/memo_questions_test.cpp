@@ -138,6 +138,8 @@ TEST_F(MemoQuestions, StoresAtHostsAreNamedByTheirAddresses) {
         joined({"recall", "--prompt", "Once upon a midnight", "--host-seconds", "5"}, stores));
   };
   expect_refused(ask({store, store}), 2, "several stores can only answer together if each");
+  expect_refused(ask({store, "while I"}), 2, "A text to continue is given with --prompt");
+  expect_refused(memo({"ask", store, "while I"}), 2, "is given with --prompts");
   expect_refused(ask({dead, store}), 2, "is not an address of a store");
   expect_refused(ask({"ftp://a/v1/stores/s"}), 2, "expected http://HOST:PORT/v1/stores/NAME");
   expect_refused(ask({dead}), 1, "no store answers: " + dead + ": cannot connect: ");

@@ -215,6 +215,8 @@ TEST_F(Usage, BadConfigurationFilesAreNamedWithTheLine) {
   write_text(path("bad.toml"), "[train]\nsteps = [\n");
   expect_refused(tessera({"train", path("bad.toml")}), 2,
                  "bad.toml: line 2, column 11: Error while parsing array");
+  expect_refused(tessera({"train", path("text.txt")}), 2,
+                 "; expected TOML: lines 'key = value' below lines '[table]'");
 }
 
 TEST_F(Usage, ResultsThatCannotBeWrittenAreAFailure) {
