@@ -204,13 +204,12 @@ Option Verb::add(const std::string& name, const std::string& help, const std::st
 }
 
 Option Verb::option(const std::string& name, std::string& value, const std::string& help) {
-  const bool may_be_empty = !value.empty() || !name.starts_with("--");
   return add(name, help, value,
              {.type = "TEXT",
               .expected = "a text that is not empty",
-              .read = [&value, may_be_empty](const std::string& text) {
+              .read = [&value](const std::string& text) {
                 value = text;
-                return may_be_empty || !text.empty();
+                return !text.empty();
               }});
 }
 

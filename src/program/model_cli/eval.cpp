@@ -86,6 +86,20 @@ void refuse_what_is_for_texts(const EvalArguments& options) {
         "--weights, --pairs, --suffix, --reading, --stride and --batch");
 }
 
+/// Throws UsageError where the model reads or writes something else than the task has.
+Metrics measured(const EvalArguments& options, SequenceModel& model,
+                 const task::SequenceTask& task) {
+  constexpr int64_t kRows = 128;
+  const InterruptGuard interrupt;
+  JobBar bar(jobs::Evaluate::kDoing);
+  try {
+    return task::measure(model, task, task::split_seed(options.seed, task::Split::kTest),
+                         task.samples().value_or(options.samples), kRows, std::ref(bar));
+  } catch (const UsageError& error) {
+    throw UsageError("{} does not fit the task: {}", options.model, error.what());
+  }
+}
+
 /// A model that reads vectors, or tokens that are no text.
 void run_eval_on_task(const EvalArguments& options) {
   refuse_what_is_for_texts(options);
@@ -93,12 +107,7 @@ void run_eval_on_task(const EvalArguments& options) {
   const at::Device device = named_device(options.placement.device);
   const auto model = load_sequence_model(options.model);
   model->to(device);
-  constexpr int64_t kRows = 128;
-  const InterruptGuard interrupt;
-  JobBar bar(jobs::Evaluate::kDoing);
-  const Metrics metrics =
-      task::measure(*model, *task, task::split_seed(options.seed, task::Split::kTest),
-                    task->samples().value_or(options.samples), kRows, std::ref(bar));
+  const Metrics metrics = measured(options, *model, *task);
   if (options.json) return print_json(metrics);
   for (const ShownMetric& shown : task::shown_metrics(*task))
     fmt::print("{:<30} {:.{}f}\n", shown.label, shown.factor * metrics.at(shown.name),

@@ -82,6 +82,7 @@ Named parse_named(const std::string& text) {
     throw UsageError("stores at other hosts need a name, NAME={}", text);
   if (equals != std::string::npos) {
     if (equals == 0) throw UsageError("'{}' has no name before '='", text);
+    if (equals + 1 == text.size()) throw UsageError("'{}' has no folder behind '='", text);
     return {text.substr(0, equals), text.substr(equals + 1)};
   }
   fs::path folder = fs::absolute(text).lexically_normal();

@@ -191,7 +191,7 @@ TEST_F(Memo, RefusesWrongUsage) {
        {{"memorize", store, path("poems"), "--shard", "auto"}, "no launcher says"},
        {{"recall", store, "--prompt", "abc"}, "the prompt has 3 tokens"},
        {{"recall", store}, "--prompt is required"},
-       {{"find", store, ""}, "the text to find is empty"},
+       {{"find", store, ""}, "text is '', expected a text that is not empty"},
        {{"forget", store, "raven"}, "there is no document 'raven'"}},
       2);
   EXPECT_FALSE(std::filesystem::exists(path("x")));
