@@ -21,13 +21,6 @@ std::string with_backslashes(std::string_view text, std::string_view characters)
   return result;
 }
 
-/// A word of bash and zsh.
-std::string shell_quoted(std::string_view text) {
-  std::string result = "'";
-  for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return result + "'";
-}
-
 /// A word of fish.
 std::string fish_quoted(std::string_view text) {
   return "'" + with_backslashes(text, "'\\") + "'";
@@ -104,6 +97,12 @@ std::string fish_lines(const VerbHelp& verb) {
 }
 
 }  // namespace
+
+std::string shell_quoted(std::string_view text) {
+  std::string result = "'";
+  for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return result + "'";
+}
 
 std::string bash_completion(const VerbHelp& program) {
   std::string verbs, choices;

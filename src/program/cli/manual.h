@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "program/cli/verb.h"
@@ -9,6 +10,9 @@ namespace tessera::cli {
 
 /// A verb and all below it, each before those below.
 std::vector<const VerbHelp*> all_verbs(const VerbHelp& verb);
+
+/// A word of bash and zsh, in quotes.
+std::string shell_quoted(std::string_view text);
 
 /// The manual page (section 1) of a verb, in the language of man(7).
 std::string manual_page(const VerbHelp& verb);

@@ -22,14 +22,6 @@
 namespace tessera::cli {
 namespace {
 
-/// A command line that asks for a job on a store.
-template <typename Job>
-struct Command {
-  std::string store;
-  Job job;
-  bool json = false;
-};
-
 /// What this work is done on: the store, opened, or its folder.
 template <typename Job, typename Store>
 Store opened(const std::string& folder,
@@ -64,14 +56,9 @@ auto answers(Print print) {
 /// Adds the verb of a job. `run`: what it does with its command, which answers it.
 template <typename Job, typename Run>
 Verb& add_job(Verb& memo, const std::vector<std::string_view>& arguments, Run run,
-              const std::string& store = "The store, a folder") {
-  const auto command = std::make_shared<Command<Job>>();
-  Verb& verb = memo.verb(Job::kName, Job::kHelp);
-  verb.option("store", command->store, store).required();
-  verb.options(command->job, arguments);
-  verb.flag("--json", command->json, "Print the answer as one JSON object");
-  verb.run([command, run] { run(*command); });
-  return verb;
+              const std::string& store = kStoreFolder) {
+  return add_job_verb(memo, std::make_shared<Command<Job>>(), arguments,
+                      "Print the answer as one JSON object", run, store);
 }
 
 /// Says that text of forgotten documents is still in the store's files, whose, and what erases it.

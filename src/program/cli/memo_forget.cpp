@@ -16,12 +16,6 @@
 namespace tessera::cli {
 namespace {
 
-struct ForgetCommand {
-  std::string store;
-  jobs::Erase job;
-  bool json = false;
-};
-
 /// Warns of documents that say the same and stay.
 void warn_of_shared(const std::vector<store::SharedPassages>& shared) {
   constexpr size_t kShown = 10;
@@ -49,7 +43,7 @@ void print_certificate(const jobs::Erase& job, const store::Certificate& certifi
              readable_bytes(static_cast<double>(bytes)), job.page().native());
 }
 
-void run_forget(const ForgetCommand& command) {
+void run_forget(const Command<jobs::Erase>& command) {
   const InterruptGuard interrupt;
   std::optional<JobBar> bar(jobs::Erase::kDoing);
   const jobs::Erase::OnNews on_news{[&](const jobs::Erase::Answer& answer) {
@@ -86,14 +80,10 @@ void print_forgotten(const jobs::Forget::Answer& answer, bool json) {
 }
 
 void add_memo_forget(Verb& memo) {
-  const auto command = std::make_shared<ForgetCommand>();
-  Verb& verb = memo.verb(jobs::Erase::kName, jobs::Erase::kHelp);
-  add_store(verb, command->store);
-  verb.options(command->job, {"ids"});
-  verb.flag("--json", command->json,
-            "Print one JSON object per document, and at the end one with the certificate, or with "
-            "the list");
-  verb.run([command] { run_forget(*command); });
+  add_job_verb(memo, std::make_shared<Command<jobs::Erase>>(), {"ids"},
+               "Print one JSON object per document, and at the end one with the certificate, or "
+               "with the list",
+               run_forget);
 }
 
 }  // namespace tessera::cli

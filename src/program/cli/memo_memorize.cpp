@@ -25,10 +25,8 @@ namespace tessera::cli {
 namespace {
 
 template <typename Job>
-struct FilesCommand {
-  std::string store, shard;
-  Job job;
-  bool json = false;
+struct FilesCommand : Command<Job> {
+  std::string shard;
 };
 
 constexpr const char* kAutomaticShard = "auto";
@@ -156,12 +154,8 @@ void run_files(FilesCommand<Job> command) {
 
 template <typename Job>
 Verb& add_files_verb(Verb& memo, const std::shared_ptr<FilesCommand<Job>>& command) {
-  Verb& verb = memo.verb(Job::kName, Job::kHelp);
-  add_store(verb, command->store);
-  verb.options(command->job, {"files"});
-  verb.flag("--json", command->json, "Print one JSON object per document");
-  verb.run([command] { run_files(*command); });
-  return verb;
+  return add_job_verb(memo, command, {"files"}, "Print one JSON object per document",
+                      run_files<Job>);
 }
 
 }  // namespace

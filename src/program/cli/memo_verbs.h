@@ -2,8 +2,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "program/cli/verb.h"
 #include "program/jobs/store_files.h"
@@ -20,8 +22,30 @@ void add_memo_forget(Verb& memo);
 void add_memo_recall(Verb& memo);
 void add_memo_ask(Verb& memo);
 
-/// The store that a verb works on, its first argument.
-void add_store(Verb& verb, std::string& store);
+constexpr const char* kStoreFolder = "The store, a folder";  ///< help of the first argument
+
+/// A command line that asks for a job on a store.
+template <typename Job>
+struct Command {
+  std::string store;
+  Job job;
+  bool json = false;
+};
+
+/// Adds the verb of a job: the store, the job's fields, and --json with this help. run: what it
+/// does with its command.
+template <typename Asked, typename Run>
+Verb& add_job_verb(Verb& memo, const std::shared_ptr<Asked>& command,
+                   const std::vector<std::string_view>& arguments, const std::string& json, Run run,
+                   const std::string& store = kStoreFolder) {
+  using Job = decltype(command->job);
+  Verb& verb = memo.verb(Job::kName, Job::kHelp);
+  verb.option("store", command->store, store).required();
+  verb.options(command->job, arguments);
+  verb.flag("--json", command->json, json);
+  verb.run([command, run] { run(*command); });
+  return verb;
+}
 
 /// Says that a document is forgotten.
 void print_forgotten(const jobs::Forget::Answer& answer, bool json);

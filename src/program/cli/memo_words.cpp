@@ -18,10 +18,6 @@ std::string readable_seconds(double seconds) {
 
 }  // namespace
 
-void add_store(Verb& verb, std::string& store) {
-  verb.option("store", store, "The store, a folder").required();
-}
-
 std::string counted(int64_t count, const std::string& what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }

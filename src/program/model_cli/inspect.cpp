@@ -10,6 +10,8 @@
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
 
 #include "program/cli/program.h"
 #include "program/model_cli/model_verbs.h"
@@ -129,32 +131,29 @@ class InspectedText {
     return result + "\"";
   }
 
-  /// The tokens up to `position` on one line, in brackets the one there and the next, which the
-  /// pair's value has seen.
+  /// Tokens on one line, in brackets the last one and the next, which the pair's value has seen.
+  std::string place(std::span<const int64_t> before, int64_t token,
+                    std::optional<int64_t> next) const {
+    std::string text;
+    for (const int64_t earlier : before) text += shown(earlier);
+    text += "[" + shown(token) + "]";
+    if (next) text += " -> [" + shown(*next) + "]";
+    std::ranges::replace(text, '\n', ' ');
+    return text;
+  }
+  /// The same of the tokens up to `position`.
   std::string place(int64_t position) const {
     const int64_t first = std::max<int64_t>(0, position - kSnippetTokens);
-    std::string text = first > 0 ? "…" : "";
-    for (int64_t i = first; i < position; ++i) text += shown(tokens_[i]);
-    text += "[" + shown(tokens_[position]) + "]";
-    if (position + 1 < std::ssize(tokens_)) text += " -> [" + shown(tokens_[position + 1]) + "]";
-    std::replace(text.begin(), text.end(), '\n', ' ');
-    return text;
+    std::optional<int64_t> next;
+    if (position + 1 < std::ssize(tokens_)) next = tokens_[position + 1];
+    return (first > 0 ? "…" : "") +
+           place(std::span(tokens_).subspan(first, position - first), tokens_[position], next);
   }
 
  private:
   const ModelFolder& folder_;
   Tokens tokens_;
 };
-
-/// Where a slot is read most, in the form of InspectedText::place().
-std::string place(const SlotReader& reader, const InspectedText& text) {
-  std::string shown;
-  for (const int64_t token : reader.before) shown += text.shown(token);
-  shown += "[" + text.shown(reader.token) + "]";
-  if (reader.next) shown += " -> [" + text.shown(*reader.next) + "]";
-  std::ranges::replace(shown, '\n', ' ');
-  return shown;
-}
 
 std::string percent(double log_probability) {
   return fmt::format("{:.2f} %", 100 * std::exp(log_probability));
@@ -172,7 +171,9 @@ void print_slots(const Inspection& inspection, const InspectedText& text,
                              share.head + 1, share.slot};
     if (readers) {
       const auto read = readers->of(static_cast<int64_t>(layer), share.head, share.slot);
-      row.push_back(read.empty() ? "" : place(read.front(), text));
+      row.push_back(read.empty()
+                        ? ""
+                        : text.place(read.front().before, read.front().token, read.front().next));
     }
     table.add_row(row);
   }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lab/learner/laboratory.h"
+#include "program/cli/manual.h"
 #include "program/cli/program.h"
 #include "program/model_cli/model_verbs.h"
 #include "tessera/base/file.h"
@@ -50,10 +51,8 @@ Start start_of(const TrainArguments& options, int64_t attempt = 0) {
 std::string quoted(const std::string& word) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./:=,";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? "'\\''" : std::string(1, c);
-  return text + "'";
+  const bool plain = !word.empty() && word.find_first_not_of(kPlain) == std::string::npos;
+  return plain ? word : shell_quoted(word);
 }
 
 /// The command line without --resume: what makes the whole run.

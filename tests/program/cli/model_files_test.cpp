@@ -76,6 +76,7 @@ TEST_F(ModelFiles, DirectoriesThatAreNone) {
   expect_refused(run(path("store")), 3, "store: is a memo store, not a model directory");
   expect_refused(tessera({"memo", "stat", path("model")}), 3, "is the configuration of a model");
   expect_refused(tessera({"serve", "--store", path("none")}), 3, "none: is not a memo store");
+  expect_refused(tessera({"serve", "--store", "none="}), 2, "'none=' has no folder behind '='");
   std::filesystem::remove(path("model/tokenizer.json"));
   expect_refused(generate(), 3, "has no tokenizer.json; put one there");
   std::filesystem::remove(path("model/model.safetensors"));
