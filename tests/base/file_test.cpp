@@ -75,12 +75,13 @@ TEST(AtomicFile, ReplacesNoDeviceAndNoPipe) {
   const TemporaryFolder folder;
   ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
   std::filesystem::create_symlink("pipe", folder / "link");
-  for (const char* name : {"pipe", "link"}) {
+  std::filesystem::create_symlink("/proc/self/fd/1", folder / "stdout");  // as /dev has it
+  for (const char* name : {"pipe", "link", "stdout"})
     EXPECT_THAT(message_of<SystemError>([&] { write_file(folder / name, "text"); }),
                 HasSubstr("is not a regular file, which cannot be replaced; name a file"));
-    EXPECT_TRUE(std::filesystem::is_fifo(folder / name)) << name;
-  }
-  EXPECT_EQ(entries(folder.path()), 2u);
+  EXPECT_TRUE(std::filesystem::is_fifo(folder / "link"));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "stdout"));
+  EXPECT_EQ(entries(folder.path()), 3u);
 }
 
 TEST(CreateFolders, MakesWhatIsMissingAndNamesWhatIsInTheWay) {

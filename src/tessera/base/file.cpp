@@ -38,10 +38,14 @@ size_t regular_size(int descriptor, const std::filesystem::path& path) {
   return static_cast<size_t>(status.st_size);
 }
 
-/// A rename would put a file in the place of a device or a pipe, too, for all who use it.
+/// A rename would put a file in the place of a device or a pipe, too, for all who use it; also in
+/// that of /dev/stdout, a link.
 void check_replaceable(const std::filesystem::path& path) {
   struct stat found;
-  if (::stat(path.c_str(), &found) != 0 || S_ISREG(found.st_mode)) return;
+  if (::stat(path.c_str(), &found) != 0) return;
+  std::error_code no_link;
+  const auto target = std::filesystem::read_symlink(path, no_link);
+  if (S_ISREG(found.st_mode) && !target.native().starts_with("/proc/")) return;
   throw SystemError(fmt::format("{}: is {}, which cannot be replaced; name a file", path.native(),
                                 S_ISDIR(found.st_mode) ? "a folder" : "not a regular file"));
 }
