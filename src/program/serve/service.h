@@ -28,7 +28,7 @@ constexpr int64_t kFollowers = 16;  ///< limit of the clients that follow runs
 
 struct ServiceLimits {
   int64_t tokens_per_request = int64_t{1} << 20;  ///< read and written, of all its texts
-  int64_t answer_bytes = int64_t{1} << 26;        ///< of an answer that is not a stream of tokens
+  int64_t answer_bytes = int64_t{1} << 26;        ///< of an answer that is no stream; of a recital
   double request_seconds = 600;                   ///< until a request is answered
 };
 
