@@ -47,7 +47,10 @@ TEST_F(Damage, OfConfigurationAndTokenizer) {
   EXPECT_THAT(complaint(), HasSubstr("tokenizer.json: is missing; copy the one with the digest"));
   EXPECT_THAT(
       message_of<DataError>([&] { MemoStore(folder_ / "nothing"); }),
-      HasSubstr("nothing: is not a memo store: it has no config.json; 'tessera memo create'"));
+      HasSubstr(
+          "nothing: is not a memo store: there is nothing of this name; 'tessera memo create'"));
+  EXPECT_THAT(message_of<DataError>([&] { MemoStore{folder_.path()}; }),
+              HasSubstr("is not a memo store: it has no config.json; 'tessera memo create'"));
 }
 
 TEST_F(Damage, OfTheLedgersFile) {

@@ -70,7 +70,8 @@ std::string remedy(const std::filesystem::path& folder) {
 ModelDescription read_description(const std::filesystem::path& folder) {
   const std::string path = (folder / kConfigFile).native();
   if (!std::filesystem::exists(path))
-    throw DataError(folder.native(), "is not a model directory: it has no {}{}", kConfigFile,
+    throw DataError(folder.native(), "is not a model directory: {}{}",
+                    is_there(folder) ? "it has no config.json" : "there is nothing of this name",
                     remedy(folder));
   Json json = config::read_json(path);
   if (!json.is_object()) throw DataError(path, "holds no JSON object");

@@ -68,7 +68,9 @@ TEST_F(ModelFiles, DirectoriesThatAreNone) {
   const auto run = [&](const std::string& folder) {
     return tessera({"generate", "--model", folder});
   };
-  expect_refused(run(path("none")), 3, "none: is not a model directory");
+  expect_refused(run(path("none")), 3,
+                 "none: is not a model directory: there is nothing of this name; 'tessera train'");
+  expect_refused(run(path("")), 3, "is not a model directory: it has no config.json; ");
   const std::string run_folder = std::filesystem::path(trained_model()).parent_path().native();
   expect_refused(run(run_folder), 3, "did you mean '" + trained_model() + "'?");
   expect_refused(forward(path("none")), 3, "none: is not a model directory");
