@@ -225,6 +225,7 @@ bool agree(const at::Tensor& at_once, const at::Tensor& in_turn, const PairOptio
 }
 
 TEST(StoredPairs, StoringAndRetrievingInOneGoIsDoingSoInTurn) {
+  at::manual_seed(1);
   const int64_t T = 9;
   const at::Tensor keys = at::randn({2, T, 3, 4}), values = at::randn({2, T, 3, 4});
   const at::Tensor queries = at::randn({2, T, 3, 4});
@@ -370,6 +371,8 @@ TEST(StoredPairs, RefusesAndStaysAsItWas) {
   wider.store(at::ones({2, 3, 5}), at::ones({2, 3, 5}));
   EXPECT_THROW(StoredPairs::stack({&pairs, &wider}), UsageError);
   EXPECT_THROW(StoredPairs::stack({}), UsageError);
+  EXPECT_THROW(pairs.select({2}), UsageError);
+  EXPECT_THROW(pairs.select({-1}), UsageError);
 }
 
 }  // namespace

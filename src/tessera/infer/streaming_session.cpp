@@ -220,12 +220,9 @@ const at::Tensor& StreamingSession::logits() const {
 }
 
 void StreamingSession::select(const std::vector<int64_t>& rows) {
+  check_rows(rows, std::ssize(tokens_), "StreamingSession");
   std::vector<Tokens> chosen;
-  for (int64_t row : rows) {
-    TESSERA_CHECK(row >= 0 && row < static_cast<int64_t>(tokens_.size()), "StreamingSession: row ",
-                  row, " was chosen of ", tokens_.size());
-    chosen.push_back(tokens_[row]);
-  }
+  for (int64_t row : rows) chosen.push_back(tokens_[row]);
   const bool all = chosen.size() == tokens_.size() && std::is_sorted(rows.begin(), rows.end()) &&
                    std::adjacent_find(rows.begin(), rows.end()) == rows.end();
   if (all) return;

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "tessera/tensor/check.h"
@@ -11,8 +12,16 @@
 
 namespace tessera {
 
-/// The chosen rows of a tensor; one may be chosen twice.
+/// Throws UsageError unless each of the chosen rows is one of `count`. what: "StoredPairs".
+inline void check_rows(const std::vector<int64_t>& rows, int64_t count, std::string_view what) {
+  for (int64_t row : rows)
+    TESSERA_CHECK(row >= 0 && row < count, what, ": row ", row, " was chosen of ", count);
+}
+
+/// The chosen rows of a tensor; one may be chosen twice. Throws UsageError on a row that it does
+/// not have.
 inline at::Tensor chosen_rows(const at::Tensor& all, const std::vector<int64_t>& rows) {
+  check_rows(rows, all.defined() ? all.size(0) : 0, "select");
   return all.index_select(0, at::tensor(rows, at::kLong).to(all.device()));
 }
 

@@ -267,17 +267,18 @@ StoredPairs StoredPairs::stack(const std::vector<const StoredPairs*>& parts) {
   return result;
 }
 
-StoredPairs StoredPairs::select(const std::vector<int64_t>& rows) const {
+StoredPairs StoredPairs::select(const std::vector<int64_t>& chosen) const {
+  check_rows(chosen, rows(), "StoredPairs::select");
   StoredPairs result(options_);
   result.width_ = width_;
-  for (int64_t row : rows) {
-    result.counts_.push_back(counts_.at(row));
-    result.stored_.push_back(stored_.at(row));
+  for (int64_t row : chosen) {
+    result.counts_.push_back(counts_[row]);
+    result.stored_.push_back(stored_[row]);
   }
   if (!keys_.defined()) return result;
-  result.keys_ = chosen_rows(keys_, rows);
-  result.values_ = chosen_rows(values_, rows);
-  if (usage_.defined()) result.usage_ = chosen_rows(usage_, rows);
+  result.keys_ = chosen_rows(keys_, chosen);
+  result.values_ = chosen_rows(values_, chosen);
+  if (usage_.defined()) result.usage_ = chosen_rows(usage_, chosen);
   return result;
 }
 

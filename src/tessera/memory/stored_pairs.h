@@ -97,8 +97,10 @@ class StoredPairs {
   at::Tensor values(int64_t row) const;
 
   /// Rows of several memories below one another, and a choice of rows (a row may be chosen twice).
+  /// Throws UsageError where the memories keep their pairs in different ways, on no memory at all
+  /// and on a row that does not exist.
   static StoredPairs stack(const std::vector<const StoredPairs*>& parts);
-  StoredPairs select(const std::vector<int64_t>& rows) const;
+  StoredPairs select(const std::vector<int64_t>& chosen) const;
 
   /// Everything it holds under names that start with `prefix`, for a file, and what such a file
   /// gives back for rows of `heads` heads of `width` channels. Throws DataError where the file's

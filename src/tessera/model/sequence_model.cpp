@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
+#include "tessera/memory/rows_of_states.h"
 #include "tessera/tensor/check.h"
 
 namespace tessera {
@@ -25,9 +26,7 @@ const SequenceState::Held& SequenceState::begun(const char* function) const {
 
 SequenceState SequenceState::select(const std::vector<int64_t>& rows) const {
   const Held& held = begun("select");
-  for (int64_t row : rows)
-    TESSERA_CHECK(row >= 0 && row < held.rows(), "SequenceState::select: row ", row,
-                  " was chosen of ", held.rows());
+  check_rows(rows, held.rows(), "SequenceState::select");
   return held.select(rows);
 }
 
