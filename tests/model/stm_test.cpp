@@ -329,6 +329,27 @@ TEST(Stm, ReadsEmptyAndSingleSequences) {
   EXPECT_TRUE(model.read(x, std::move(nothing.state)).outputs.equal(model.forward(x)));
 }
 
+TEST(Stm, GoesOnFromAStateWithoutTensorsAsFromNone) {
+  Stm model(small_stm());
+  const at::Tensor x = at::ones({2, 3, 5});
+  const TwoMemoryState start = TwoMemoryState().detach();
+  const Stm::Sequence first = model.run(x, start);
+  EXPECT_TRUE(first.outputs.equal(model.run(x).outputs));
+  const TwoMemoryState next = first.state.detach();
+  EXPECT_FALSE(next.item.requires_grad());
+  EXPECT_FALSE(model.run(x, next).outputs.equal(first.outputs));
+  EXPECT_THROW(start.select({0}), UsageError);
+  EXPECT_THROW(next.select({2}), UsageError);
+}
+
+TEST(TwoMemoryPass, TakesAsManyStepsAsThereAre) {
+  TwoMemoryPass pass(TwoMemoryCell(small_stm().cell_options()), at::ones({2, 1, 5}), {});
+  pass.step();
+  pass.step();
+  EXPECT_THROW(pass.step(), UsageError);
+  EXPECT_EQ(pass.state().item.sizes(), at::IntArrayRef({1, 6, 6}));
+}
+
 TEST(Stm, OverfitsOneBatch) {
   StmConfig config = small_stm();
   config.alpha1 = config.alpha2 = config.alpha3 = BlendFactor();

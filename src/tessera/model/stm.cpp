@@ -129,8 +129,7 @@ SequenceState Stm::empty_state() const {
 
 SequenceOutput Stm::read(const at::Tensor& x, SequenceState&& state, int64_t first_output) {
   at::NoGradGuard no_grad;
-  const auto& before = state.as<TwoMemoryState>();
-  Sequence next = run(x, before.rows() > 0 ? std::optional(before) : std::nullopt, first_output);
+  Sequence next = run(x, state.as<TwoMemoryState>(), first_output);
   if (x.size(1) == 0) return {next.outputs, std::move(state)};
   return {next.outputs, SequenceState(std::move(next.state))};
 }

@@ -96,9 +96,10 @@ class Stm : public SequenceModel {
     at::Tensor outputs;    ///< [B, T - first_output, out]
     TwoMemoryState state;  ///< after the last step
   };
-  /// x [B, T, in], going on from `state` or, without one, from the learned first state; gradients
-  /// go through the state. Outputs cost two thirds of a step with one, and are computed from step
-  /// `first_output` on. Throws UsageError where x, state or first_output does not fit.
+  /// x [B, T, in], going on from `state` or, without one or with one without tensors, from the
+  /// learned first state; gradients go through the state. Outputs cost two thirds of a step with
+  /// one, and are computed from step `first_output` on. Throws UsageError where x, state or
+  /// first_output does not fit.
   Sequence run(const at::Tensor& x, const std::optional<TwoMemoryState>& state = {},
                int64_t first_output = 0);
 

@@ -169,9 +169,7 @@ SequenceOutput QuestionAnswerer::read(const at::Tensor& sentences, SequenceState
   const at::Tensor x = encode(sentences, "QuestionAnswerer: sentences");  // [B, T, E]
   const int64_t B = x.size(0), T = x.size(1);
   check_first_output(first_output, T);
-  const auto& before = state.as<TwoMemoryState>();
-  TwoMemoryPass pass(cell, x.transpose(0, 1).contiguous(),
-                     before.rows() > 0 ? std::optional(before) : std::nullopt);
+  TwoMemoryPass pass(cell, x.transpose(0, 1).contiguous(), state.as<TwoMemoryState>());
   std::vector<at::Tensor> outputs = {at::empty({B, 0, config_.vocabulary}, x.options())};
   for (int64_t t = 0; t < T; ++t) {
     if (t >= first_output)

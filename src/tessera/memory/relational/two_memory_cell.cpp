@@ -153,7 +153,7 @@ TwoMemoryState TwoMemoryState::select(const std::vector<int64_t>& rows) const {
 }
 
 TwoMemoryState TwoMemoryState::detach() const {
-  return {item.detach(), relational.detach()};
+  return rows() == 0 ? *this : TwoMemoryState{item.detach(), relational.detach()};
 }
 
 TwoMemoryState TwoMemoryState::stack(const std::vector<const TwoMemoryState*>& states) {
@@ -283,31 +283,33 @@ TwoMemoryPass::TwoMemoryPass(const TwoMemoryCell& cell, const at::Tensor& x,
     : cell_(cell) {
   check_shape(x, {-1, -1, cell_->options().inputs}, "TwoMemoryCell: x");
   B_ = x.size(1);
-  if (state) cell_->check_state(*state, B_);
+  const bool goes_on = state && state->rows() > 0;
+  if (goes_on) cell_->check_state(*state, B_);
   const at::Tensor content = cell_->content->forward(x), pattern = cell_->pattern->forward(x);
   const at::Tensor gate_inputs = cell_->item->gate_inputs(x, content);
   content_ = content.unbind();
   pattern_ = pattern.unbind();
   gate_inputs_ = gate_inputs.defined() ? gate_inputs.unbind() : std::vector<at::Tensor>(x.size(0));
-  item_ = state ? state->item : cell_->initial_state(B_).item;
+  item_ = goes_on ? state->item : cell_->initial_state(B_).item;
   // The first R is one for all sequences, which saves the first reads a pass over B copies.
   relational_ = std::make_unique<RelationalTrace>(
       *cell_->relational, cell_->options().equations.relational_read,
-      state ? state->relational : cell_->relational->initial.unsqueeze(0),
+      goes_on ? state->relational : cell_->relational->initial.unsqueeze(0),
       cell_->attention->forward(x).softmax(-1), pattern);
 }
 
 TwoMemoryPass::~TwoMemoryPass() = default;
 
 ops::Associations TwoMemoryPass::step() {
+  TESSERA_CHECK(time_ < std::ssize(content_), "TwoMemoryPass: all ", time_, " steps are taken");
   const TwoMemoryOptions& options = cell_->options();
-  const at::Tensor &content = content_.at(time_), &pattern = pattern_.at(time_);
+  const at::Tensor &content = content_[time_], &pattern = pattern_[time_];
   const bool squared = options.equations.write_product == WriteProduct::kF1F1;
 
   at::Tensor read;  // α2 v, eq. 11
   if (options.reads_relational()) read = cell_->relational->alpha2 * relational_->read();
   item_ = cell_->item->write(item_, content, squared ? content : pattern,
-                             gate_inputs_.at(time_));  // eq. 10
+                             gate_inputs_[time_]);  // eq. 10
   const ops::Associations candidate =
       cell_->self_attention->forward(item_, read, pattern);      // eq. 8
   if (!options.alpha3.absent()) item_ = transferred(candidate);  // eq. 13

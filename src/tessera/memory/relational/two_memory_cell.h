@@ -125,7 +125,7 @@ struct TwoMemoryOptions {
 /// starts at 1. Without gates there is no squashing either.
 class ItemMemoryImpl : public torch::nn::Module {
  public:
-  ItemMemoryImpl(const TwoMemoryOptions& options, at::Device device);
+  explicit ItemMemoryImpl(const TwoMemoryOptions& options, at::Device device = at::kCPU);
 
   /// What the input adds to the gates of every row, [T, B, 2D]: the gates of the paper see x
   /// [T, B, in], those of the code content [T, B, D], which is f1(x). Undefined without gates.
@@ -149,7 +149,7 @@ TORCH_MODULE(ItemMemory);
 /// (Le et al. 2020, eq. 4-8).
 class SelfAttentionImpl : public torch::nn::Module {
  public:
-  SelfAttentionImpl(const TwoMemoryOptions& options, at::Device device);
+  explicit SelfAttentionImpl(const TwoMemoryOptions& options, at::Device device = at::kCPU);
 
   /// SAM(M + left ⊗ right) as its factors: item M [B, D, D], left and right [B, D]; where left is
   /// undefined, SAM(M).
@@ -172,7 +172,7 @@ TORCH_MODULE(SelfAttention);
 /// (Le et al. 2020, eq. 11-13).
 class RelationalMemoryImpl : public torch::nn::Module {
  public:
-  RelationalMemoryImpl(const TwoMemoryOptions& options, at::Device device);
+  explicit RelationalMemoryImpl(const TwoMemoryOptions& options, at::Device device = at::kCPU);
 
   /// eq. 12 is R_t = decay R_{t-1} + gain S_t: (α1, 1) in the code, (1, α1) in the paper, (0, 1)
   /// with RelationalWrite::kReplace. [1] each.
@@ -203,7 +203,7 @@ struct TwoMemoryState {
   at::Tensor relational;  ///< R [B, N, D, D]
 
   int64_t rows() const { return item.defined() ? item.size(0) : 0; }
-  /// The chosen sequences (one may be chosen twice).
+  /// The chosen sequences (one may be chosen twice). Throws UsageError on one that does not exist.
   TwoMemoryState select(const std::vector<int64_t>& rows) const;
   /// The sequences of all states, one state after another.
   static TwoMemoryState stack(const std::vector<const TwoMemoryState*>& states);
@@ -218,7 +218,7 @@ class TwoMemoryCellImpl : public torch::nn::Module {
  public:
   /// On the meta device the parameters have sizes and no memory. Throws UsageError on sizes
   /// below 1.
-  TwoMemoryCellImpl(const TwoMemoryOptions& options, at::Device device);
+  explicit TwoMemoryCellImpl(const TwoMemoryOptions& options, at::Device device = at::kCPU);
 
   /// The learned state before the first step, for B sequences.
   TwoMemoryState initial_state(int64_t B) const;
@@ -243,13 +243,13 @@ TORCH_MODULE(TwoMemoryCell);
 /// One pass of a cell over T steps of B sequences.
 class TwoMemoryPass {
  public:
-  /// x [T, B, in]; without a state the sequences start. Throws UsageError where x or the state
-  /// does not fit the cell.
+  /// x [T, B, in]; without a state, or with one without tensors, the sequences start. Throws
+  /// UsageError where x or the state does not fit the cell.
   TwoMemoryPass(const TwoMemoryCell& cell, const at::Tensor& x,
                 const std::optional<TwoMemoryState>& state);
   ~TwoMemoryPass();
 
-  /// Takes the next step; returns the relational candidate S_t. To be called T times.
+  /// Takes the next step; returns the relational candidate S_t. Throws UsageError after T steps.
   ops::Associations step();
   /// R after the steps so far, [B, N, D, D].
   at::Tensor relational_memory();
