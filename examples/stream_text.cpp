@@ -16,9 +16,8 @@
 #include <filesystem>
 #include <string>
 
-#include "tessera/checkpoint/model_directory.h"
-#include "tessera/data/tokenizer.h"
 #include "tessera/infer/generate.h"
+#include "tessera/infer/model_folder.h"
 #include "tessera/infer/streaming_session.h"
 #include "tessera/model/language_model.h"
 
@@ -39,22 +38,18 @@ tessera::Tokens continue_by_hand(tessera::LanguageModel& model, const tessera::T
   return written;
 }
 
-void run(const std::filesystem::path& folder, const std::string& text) {
-  const auto model = tessera::load_model(folder);
-  const auto tokenizer = tessera::Tokenizer::load(folder / "tokenizer.json");
-  model->eval();
-  const auto ids = tokenizer.encode(text);
-  const tessera::Tokens prompt(ids.begin(), ids.end());
+void run(const std::filesystem::path& path, const std::string& text) {
+  const auto folder = tessera::ModelFolder::load(path);
+  const tessera::Tokens prompt = folder.encode(text);
 
   tessera::GenerateOptions options;
   options.max_tokens = kTokens;
+  options.ignore_end = true;
   options.sampling.temperature = 0;
-  options.token_bytes = [&](int64_t token) {
-    return std::string(tokenizer.token_bytes(static_cast<int32_t>(token)));
-  };
   std::printf("%s", text.c_str());
-  const auto generations =
-      tessera::generate(*model, {{prompt}}, options, [](const tessera::GeneratedToken& token) {
+  const auto generations = tessera::generate(
+      *folder.model, {{prompt}}, folder.with_tokenizer(options),
+      [](const tessera::GeneratedToken& token) {
         std::printf("%.*s", static_cast<int>(token.text.size()), token.text.data());
         std::fflush(stdout);
         return true;  // go on
@@ -62,7 +57,7 @@ void run(const std::filesystem::path& folder, const std::string& text) {
 
   tessera::Tokens generated;
   for (const auto& token : generations.front().tokens) generated.push_back(token.token);
-  const bool same = continue_by_hand(*model, prompt) == generated;
+  const bool same = continue_by_hand(*folder.model, prompt) == generated;
   std::printf("\nby hand: %s %d tokens\n", same ? "the same" : "other than these",
               static_cast<int>(generated.size()));
 }
