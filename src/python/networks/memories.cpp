@@ -131,7 +131,7 @@ Tensor persistent_memory(const Tensor& x, at::TensorList parameters, int64_t cha
                          double dropout, c10::optional<int64_t> dropout_seed) {
   return read(PersistentMemoryImpl(options_of(channels, heads, bias, parameterisation, precision,
                                               dropout, at::kMeta),
-                                   slots, count),
+                                   slots, count, FirstSlots::kZero),
               x, channels, parameters, dropout_seed);
 }
 

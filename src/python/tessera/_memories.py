@@ -111,10 +111,7 @@ class PersistentMemory(_MosaicMemory):
             "parameterisation": parameterisation,
             "precision": precision,
         }
-        parameters = _ops.persistent_memory_parameters(**options, dropout=dropout)
-        for name in ("slot_keys", "slot_values"):
-            torch.nn.init.normal_(parameters[name], std=(channels // heads) ** -0.5)
-        super().__init__(parameters, dropout, options)
+        super().__init__(_ops.persistent_memory_parameters(**options, dropout=dropout), dropout, options)
 
     def forward(self, x: Tensor) -> Tensor:
         """x [B, T, C] -> [B, T, C], from the start of a sequence."""

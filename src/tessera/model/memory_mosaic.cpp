@@ -53,8 +53,9 @@ MosaicBlockImpl::MosaicBlockImpl(const MemoryMosaicConfig& config, at::Device de
   context_norm = register_module("context_norm", Norm(config.channels, config.bias, device));
   context = register_module("context", ContextMemory(options));
   persistent_norm = register_module("persistent_norm", Norm(config.channels, config.bias, device));
-  persistent = register_module("persistent",
-                               PersistentMemory(options, config.slots(), config.persistent_count));
+  persistent = register_module(
+      "persistent",
+      PersistentMemory(options, config.slots(), config.persistent_count, FirstSlots::kZero));
 }
 
 at::Tensor MosaicBlockImpl::forward(at::Tensor x, std::optional<uint64_t> dropout_seed) {

@@ -268,6 +268,7 @@ Keys extract_keys(const at::Tensor& x, const KeyParameters& parameters,
                   const at::Tensor& leaky_average, Precision precision) {
   const at::Tensor raw =
       project(x, parameters.projection, parameters.leak.size(0), precision);  // [B, T, H, D]
+  TESSERA_CHECK(raw.size(1) > 0, "extract_keys: x has no steps, expected at least one");
   const at::Tensor averages = ops::leaky_average(raw, parameters.decay(), leaky_average);
   return {scaled_unit_norm(averages, parameters.scale.value(), parameters.epsilon),
           averages.select(1, -1)};

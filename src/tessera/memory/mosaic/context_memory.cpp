@@ -76,8 +76,8 @@ at::Tensor ContextMemoryImpl::forward(const at::Tensor& x, std::optional<uint64_
 
 ContextReading ContextMemoryImpl::last_reading(const at::Tensor& x) {
   at::NoGradGuard no_grad;
-  const int64_t pairs = x.size(1) - 1;                       // the last one waits for its value
   const at::Tensor keys = key->forward(x).keys;              // [B, T, H, D]
+  const int64_t pairs = keys.size(1) - 1;                    // the last one waits for its value
   const at::Tensor values = value->complete(value->raw(x));  // [B, T, H, D]
   const auto stored = [&](const at::Tensor& all) {
     return all.narrow(1, 0, pairs).transpose(1, 2).contiguous();  // [B, H, T - 1, D]

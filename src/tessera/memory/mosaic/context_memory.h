@@ -57,6 +57,9 @@ class ContextMemoryImpl : public torch::nn::Module {
   ValueExtractor value = nullptr;
   torch::nn::Linear output = nullptr;
 
+ protected:
+  FORWARD_HAS_DEFAULT_ARGS({1, torch::nn::AnyValue(std::optional<uint64_t>())})
+
  private:
   /// read() of one step, where a pair waits for its value and which pair is evicted does not depend
   /// on how much each was read.

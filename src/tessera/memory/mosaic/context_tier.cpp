@@ -289,6 +289,8 @@ std::pair<at::Tensor, ContextTierState> ContextTierImpl::read(const at::Tensor& 
 
 TierReading ContextTierImpl::last_reading(const at::Tensor& x, TierReach reach) {
   at::NoGradGuard no_grad;
+  check_shape(x, {-1, -1, options_.channels}, "ContextTier: x");
+  TESSERA_CHECK(x.size(1) > 0, "ContextTier: x has no steps, expected at least one");
   check_reach(reach);
   const int64_t last = x.size(1) - 1, end = std::max<int64_t>(0, x.size(1) - reach.delay);
   const int64_t count = reach.pairs > 0 ? std::min(end, reach.pairs) : end;

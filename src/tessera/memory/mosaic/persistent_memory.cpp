@@ -3,6 +3,8 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
+#include <cmath>
+
 #include "tessera/memory/detail/output_projection.h"
 #include "tessera/ops/memory_read.h"
 #include "tessera/ops/weights.h"
@@ -11,7 +13,7 @@
 namespace tessera {
 
 PersistentMemoryImpl::PersistentMemoryImpl(const MemoryOptions& options, int64_t slots,
-                                           int64_t count)
+                                           int64_t count, FirstSlots first)
     : options_(options) {
   TESSERA_CHECK(slots >= 0 && count >= 1, "PersistentMemory: ", count, " memories of ", slots,
                 " slots; expected at least 1 of 0 or more");
@@ -22,6 +24,11 @@ PersistentMemoryImpl::PersistentMemoryImpl(const MemoryOptions& options, int64_t
   log_scale = register_parameter(
       "log_scale", at::full({options.heads}, kFirstLogScale / kScalarScaling, options.device));
   output = register_module("output", make_output_projection(options));
+  if (first == FirstSlots::kZero) return;
+  at::NoGradGuard no_grad;
+  const double deviation = 1.0 / std::sqrt(options.head_width());
+  slot_keys.normal_(0.0, deviation);
+  slot_values.normal_(0.0, deviation);
 }
 
 void PersistentMemoryImpl::reset_scalars() {

@@ -8,13 +8,19 @@
 
 namespace tessera {
 
+/// What the slots of a persistent memory hold at first. kDrawn: numbers of LibTorch's default
+/// generator, as its linear maps do, with standard deviation 1 / sqrt(D). kZero: zeros, for a
+/// network that draws or loads its parameters: slots of a head that are equal learn alike.
+enum class FirstSlots { kDrawn, kZero };
+
 /// A persistent memory unit (Zhang et al. 2024, appendix D.1): the stored pairs are parameters. It
 /// takes the place of a transformer's feed-forward layer.
 class PersistentMemoryImpl : public torch::nn::Module {
  public:
-  /// slots: M per head, none or more; count: independent memories whose readings are averaged (the
-  /// paper: 1).
-  PersistentMemoryImpl(const MemoryOptions& options, int64_t slots, int64_t count);
+  /// slots: M per head, none or more; count: P, independent memories whose readings are averaged
+  /// (the paper: 1). Throws UsageError on other numbers, and as MemoryOptions::check.
+  PersistentMemoryImpl(const MemoryOptions& options, int64_t slots, int64_t count = 1,
+                       FirstSlots first = FirstSlots::kDrawn);
 
   /// x [B, T, C] -> [B, T, C], from the start of a sequence. dropout_seed as in ContextMemory.
   at::Tensor forward(const at::Tensor& x, std::optional<uint64_t> dropout_seed = {});
@@ -39,6 +45,9 @@ class PersistentMemoryImpl : public torch::nn::Module {
   at::Tensor slot_keys;    ///< [P, H, M, D], not normalised
   at::Tensor slot_values;  ///< [P, H, M, D], not normalised
   at::Tensor log_scale;    ///< [H], stored divided by kScalarScaling
+
+ protected:
+  FORWARD_HAS_DEFAULT_ARGS({1, torch::nn::AnyValue(std::optional<uint64_t>())})
 
  private:
   ops::PersistentParameters parameters_for_ops() const;

@@ -133,6 +133,10 @@ class TieredMemoryImpl : public torch::nn::Module {
   ContextTier long_term = nullptr;
   torch::nn::Linear output = nullptr;  ///< W_o [C, 2C]; the short-term memory's part comes first
 
+ protected:
+  FORWARD_HAS_DEFAULT_ARGS({1, torch::nn::AnyValue(std::optional<uint64_t>())},
+                           {2, torch::nn::AnyValue(std::optional<int64_t>())})
+
  private:
   PairOptions short_term_options(PairOptions options) const;
 

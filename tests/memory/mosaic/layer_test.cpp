@@ -1,0 +1,65 @@
+// Memory units as layers of a network of one's own.
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+#include <torch/nn/modules/container/sequential.h>
+#include <torch/nn/modules/linear.h>
+
+#include "tessera/base/error.h"
+#include "tessera/memory/mosaic/context_memory.h"
+#include "tessera/memory/mosaic/persistent_memory.h"
+#include "tessera/memory/mosaic/tiered_memory.h"
+
+namespace tessera {
+namespace {
+
+const MemoryOptions kTwelveChannels{.channels = 12, .heads = 3};
+
+TEST(MemoryLayer, StandsInASequential) {
+  at::manual_seed(1);
+  const at::Tensor x = at::randn({2, 5, 12});
+  ContextMemory context(kTwelveChannels);
+  PersistentMemory persistent(kTwelveChannels, /*slots=*/7);
+  TieredMemory tiered(kTwelveChannels, /*short_term=*/3, /*delay=*/2);
+  torch::nn::Linear linear(12, 4);
+  torch::nn::Sequential network(context, persistent, tiered, linear);
+  const at::Tensor expected =
+      linear->forward(tiered->forward(persistent->forward(context->forward(x))));
+  EXPECT_TRUE(network->forward(x).equal(expected));
+}
+
+TEST(MemoryLayer, SlotsThatAreToLearnDifferAtFirst) {
+  at::manual_seed(1);
+  const PersistentMemory drawn(kTwelveChannels, /*slots=*/500);
+  for (const at::Tensor& slots : {drawn->slot_keys, drawn->slot_values}) {
+    EXPECT_EQ(slots.sizes(), at::IntArrayRef({1, 3, 500, 4}));
+    EXPECT_TRUE(slots.requires_grad());
+    EXPECT_NEAR(slots.std().item<double>(), 0.5, 0.02);  // 1 / sqrt(4), within four deviations
+  }
+  EXPECT_FALSE(drawn->slot_keys.equal(drawn->slot_values));
+  const PersistentMemory zero(kTwelveChannels, 500, /*count=*/2, FirstSlots::kZero);
+  EXPECT_TRUE(zero->slot_keys.equal(at::zeros({2, 3, 500, 4})));
+}
+
+TEST(MemoryLayer, NothingIsReadAtTheEndOfNoSteps) {
+  const at::Tensor none = at::zeros({2, 0, 12}), flat = at::zeros({12});
+  ContextMemory context(kTwelveChannels);
+  PersistentMemory persistent(kTwelveChannels, 7);
+  TieredMemory tiered(kTwelveChannels, 3, 2);
+  for (const at::Tensor& x : {none, flat}) {
+    EXPECT_THROW(context->last_reading(x), UsageError);
+    EXPECT_THROW(persistent->slot_weights(x), UsageError);
+    EXPECT_THROW(tiered->last_readings(x), UsageError);
+  }
+}
+
+TEST(MemoryLayer, AStateRefusesRowsThatItDoesNotHave) {
+  ContextMemory memory(kTwelveChannels);
+  const ContextMemoryState state = memory->read(at::zeros({2, 5, 12}), {}).second;
+  EXPECT_EQ(state.select({1, 0, 1}).rows(), 3);
+  EXPECT_THROW(state.select({2}), UsageError);
+  EXPECT_THROW(state.select({-1}), UsageError);
+}
+
+}  // namespace
+}  // namespace tessera
