@@ -217,6 +217,7 @@ def test_a_page_that_a_notebook_draws(model, tmp_path):
 def test_encodes_and_decodes(model):
     assert model.encode("And").tokens == [65, 110, 100]
     assert model.decode([65, 110]).text == "An"
+    assert model.decode(torch.tensor([65, 110])).text == "An"
     with pytest.raises(ValueError, match="no token 999"):
         model.decode([999])
 

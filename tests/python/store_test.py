@@ -107,7 +107,7 @@ def test_refuses_as_the_program_does(store, tmp_path):
         tessera.Store.open(tmp_path)
     with pytest.raises(TypeError, match="missing a required argument: 'prompt'"):
         store.recall()
-    with pytest.raises(TypeError, match="unexpected keyword argument 'token'"):
+    with pytest.raises(TypeError, match=r"recall\(\): got an unexpected keyword argument 'token'"):
         store.recall("The lamp", token=3)
     with pytest.raises(TypeError, match="a bytes was given, expected"):
         store.recall(b"The lamp")
@@ -184,6 +184,7 @@ def test_answers_are_dicts(store):
 
 def test_options_are_those_of_the_jobs():
     assert "tokens: maximum number of tokens to recite" in tessera.Store.recall.__doc__
+    assert "\npath: folder of the new store\n" in tessera.Store.create.__doc__
     import inspect
 
     signature = inspect.signature(tessera.Store.recall)
@@ -343,7 +344,8 @@ def test_no_pytorch_is_needed(store):
     """A Python that has no torch, in a process of its own."""
     store.close()
     script = (
-        "import sys; sys.modules['torch'] = None; import tessera\n"
+        "import sys; sys.modules['torch'] = None; import pydoc, tessera\n"
+        "assert 'Recite what is stored' in pydoc.render_doc(tessera)\n"
         f"with tessera.Store({str(store.path)!r}) as store: print(store.stat().documents)"
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
@@ -365,6 +367,9 @@ def test_numbers_and_paths_of_other_libraries(store):
     numpy = pytest.importorskip("numpy")
     assert len(store.recall("The lamp beside the river", tokens=numpy.int64(5)).tokens) == 5
     assert store.recall("The lamp beside the river", error_rate=numpy.float32(0.5)).text
+    assert store.recall("The lamp beside the river", exact=numpy.bool_(True)).text
+    asked = store.ask(numpy.array(["The lamp beside the river", "The ship"]))
+    assert asked == store.ask(["The lamp beside the river", "The ship"])
     assert store.memorize(Path("path.txt"), "Its id is a path, which becomes a text.\n").id == "path.txt"
 
 

@@ -6,9 +6,9 @@
 
 namespace tessera::python {
 
-/// None, a bool, a number, a text or a path, or a sequence or dict of these. Throws TypeError on
-/// another object, and what Python throws where a text is not Unicode, a whole number has more than
-/// 64 bits, or a list holds itself.
+/// None, a bool, a number, a text or a path, or a sequence, array, tensor or dict of these. Throws
+/// TypeError on another object, and what Python throws where a text is not Unicode, a whole number
+/// has more than 64 bits, or a list holds itself.
 config::Json json_of(pybind11::handle value);
 
 /// The same in Python; an object becomes a tessera.Answer. Bytes that are not UTF-8 become U+FFFD.

@@ -6,6 +6,7 @@ What needs PyTorch (`load`, `Model`, `nn`, `ops`) is loaded when it is first use
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from typing import TYPE_CHECKING, Any
 
 from tessera._answer import Answer
@@ -36,13 +37,18 @@ __all__ = [
 ]
 
 
+_NEED_TORCH = {"Model", "load", "nn", "ops"}
+
+
 def __getattr__(name: str) -> Any:
+    if name not in _NEED_TORCH:
+        raise AttributeError(f"module 'tessera' has no attribute {name!r}")
     if name in ("nn", "ops"):
         return importlib.import_module(f"tessera.{name}")
-    if name in ("Model", "load"):
-        return getattr(importlib.import_module("tessera.model"), name)
-    raise AttributeError(f"module 'tessera' has no attribute {name!r}")
+    return getattr(importlib.import_module("tessera.model"), name)
 
 
 def __dir__() -> list[str]:
-    return __all__
+    """What can be had here: help() asks for each of them."""
+    has_torch = importlib.util.find_spec("torch") is not None
+    return [name for name in __all__ if has_torch or name not in _NEED_TORCH]

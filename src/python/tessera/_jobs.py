@@ -8,7 +8,9 @@ from typing import Any, Callable
 from tessera._answer import Answer
 from tessera._progress import told
 
-_PATH = Answer(name="path", type="str | os.PathLike[str]", required=True)
+_PATH = Answer(
+    name="path", help="folder of the new store", type="str | os.PathLike[str]", required=True
+)
 
 
 def _signature(first: str | None, fields: list[Answer], returns: str) -> inspect.Signature:
@@ -34,7 +36,10 @@ def _function(
     """ask: called with the arguments by their names and with what to tell the progress to."""
 
     def function(*positional: Any, **named: Any) -> Any:
-        request = signature.bind(*positional, **named).arguments
+        try:
+            request = signature.bind(*positional, **named).arguments
+        except TypeError as error:
+            raise TypeError(f"{job.name}(): {error}") from None
         with told(request.pop("progress", None), job.name) as progress:
             return ask(request, progress)
 
@@ -55,12 +60,14 @@ def _method(job: Answer, lists: bool) -> Callable[..., Any]:
 
 
 def _maker(job: Answer, make: Callable[..., Answer]) -> Callable[..., Any]:
+    job = Answer({**job, "fields": [_PATH, *job.fields]})
+
     def ask(request: dict[str, Any], progress: Any) -> Any:
         owner, path = request.pop("cls"), request.pop("path")
         make(path, job.name, request, progress)
         return owner(path)
 
-    return _function(job, _signature("cls", [_PATH, *job.fields], "Self"), ask)
+    return _function(job, _signature("cls", job.fields, "Self"), ask)
 
 
 def functions(jobs: list[Answer], call: Callable[..., Answer]) -> dict[str, Callable[..., Any]]:
