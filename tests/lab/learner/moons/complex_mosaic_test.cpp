@@ -14,7 +14,7 @@
 #include "tessera/base/error.h"
 #include "tessera/train/checkpoint.h"
 #include "tessera/train/optimizer.h"
-#include "tests/model/model_checks.h"
+#include "tests/model/recurrent_network_suite.h"
 #include "tests/support/drawn.h"
 #include "tests/support/numerical_gradient.h"
 #include "tests/support/temporary_folder.h"
@@ -23,9 +23,7 @@ namespace tessera {
 namespace {
 
 using test::drawn;
-using test::go_on;
 
-constexpr double kComplexTolerance = 1e-10;  // other order of the same sums, in double
 constexpr AdamWConfig kAdam = {.weight_decay = 0, .beta2 = 0.999, .bias_correction = false};
 
 /// Four complex inputs, two complex outputs, two memories of two complex channels, in double.
@@ -36,16 +34,6 @@ ComplexMosaic small_complex_mosaic() {
 }
 at::Tensor inputs(int64_t B, int64_t T, int64_t seed = 1) {
   return drawn({B, T, 8}, seed, 0.4);
-}
-
-at::Tensor whole(ComplexMosaic& model, const at::Tensor& x) {
-  at::NoGradGuard no_grad;
-  return model.forward(x);
-}
-
-void expect_equal(const at::Tensor& actual, const at::Tensor& expected) {
-  ASSERT_EQ(actual.sizes(), expected.sizes());
-  EXPECT_LT(test::relative_error(actual, expected), kComplexTolerance);
 }
 
 // One complex channel, W_phi = 1, W_psi = i, W_z = 2, beta = 1; x = 1, i, 1. Step 2 reads the pair
@@ -70,7 +58,7 @@ TEST(ComplexMosaic, ThreeStepsWorkedByHand) {
 TEST(ComplexMosaic, IsTheSlowLoop) {
   using Complex = std::complex<double>;
   ComplexMosaic model = small_complex_mosaic();
-  const at::Tensor x = inputs(1, 9), z = whole(model, x);
+  const at::Tensor x = inputs(1, 9), z = model.forward(x).detach();
   const auto parameters = model.named_parameters();
   const auto number = [](const at::Tensor& pair) {
     return Complex(pair[0].item<double>(), pair[1].item<double>());
@@ -164,8 +152,6 @@ TEST(ComplexMosaic, BeginsAsTheAuthorsDrawAndProject) {
   EXPECT_LT(key.abs().max().item<double>(), bound);
   // The mean of two uniform numbers has half the variance of one, bound^2 / 3.
   EXPECT_NEAR(key.square().mean().item<double>(), bound * bound / 6, 0.03 * bound * bound / 6);
-  EXPECT_TRUE(ComplexMosaic({}, 3).parameters()[0].equal(ComplexMosaic({}, 3).parameters()[0]));
-  EXPECT_FALSE(ComplexMosaic({}, 3).parameters()[0].equal(ComplexMosaic({}, 4).parameters()[0]));
 }
 
 // W_z W_psi = 1 / 6, and the rows of W_phi stand at right angles.
@@ -183,61 +169,6 @@ TEST(ComplexMosaic, MayBeginWithAUnitaryMatrix) {
   EXPECT_TRUE(matrix(model, "value").equal(key));
   EXPECT_TRUE(matrix(ComplexMosaic(config, 3), "key").equal(key));
   EXPECT_FALSE(matrix(ComplexMosaic(config, 4), "key").equal(key));
-}
-
-TEST(ComplexMosaic, ReadingInAnyPiecesGivesTheWhole) {
-  ComplexMosaic model = small_complex_mosaic();
-  const at::Tensor x = inputs(2, 11), z = whole(model, x);
-  for (const std::vector<int64_t>& lengths :
-       {std::vector<int64_t>(11, 1), {11}, {1, 10}, {0, 5, 0, 1, 3, 2, 0}, {10, 1}})
-    expect_equal(test::read_in_pieces(model, x, lengths, model.empty_state()), z);
-  for (int64_t first : {0, 1, 2, 10, 11}) {
-    expect_equal(model.forward(x, {}, first).detach(), z.slice(1, first));
-    expect_equal(model.read(x, model.empty_state(), first).outputs, z.slice(1, first));
-  }
-}
-
-TEST(ComplexMosaic, ForksAndChosenRowsAreIndependent) {
-  ComplexMosaic model = small_complex_mosaic();
-  const at::Tensor x = inputs(3, 6), more = inputs(3, 4, 2);
-  SequenceState state = model.empty_state();
-  go_on(model, x, state);
-  SequenceState fork = state, chosen = state.select({2, 0, 2});
-  const SequenceState one = state.select({0}), two = state.select({1, 2});
-  go_on(model, inputs(3, 4, 3), state);
-  const at::Tensor expected = whole(model, at::cat({x, more}, 1)).slice(1, 6);
-  expect_equal(go_on(model, more, fork), expected);
-  const at::Tensor rows = at::tensor({2, 0, 2}, at::kLong);
-  expect_equal(go_on(model, more.index_select(0, rows), chosen), expected.index_select(0, rows));
-  SequenceState stacked = SequenceState::stack({&one, &two});
-  expect_equal(go_on(model, more, stacked), expected);
-}
-
-TEST(ComplexMosaic, AStateSurvivesAFile) {
-  ComplexMosaic model({}, 1);
-  const auto steps = [](int64_t T, int64_t seed) {
-    return drawn({2, T, 6}, seed, 0.4).to(at::kFloat);
-  };
-  for (const int64_t read : {1, 5}) {
-    SequenceState state = model.empty_state();
-    go_on(model, steps(read, 1), state);
-    TensorFile file = test::through_a_file(state);
-    SequenceState restored = model.state_from(file, model.empty_state());
-    EXPECT_TRUE(go_on(model, steps(3, 2), restored).equal(go_on(model, steps(3, 2), state)));
-    file.tensors["pending_key"] = file.tensors["pending_key"].narrow(0, 0, 1);
-    EXPECT_THROW(model.state_from(file, model.empty_state()), DataError);
-    file.tensors.erase("pending_key");
-    EXPECT_THROW(model.state_from(file, model.empty_state()), DataError);
-  }
-}
-
-TEST(ComplexMosaic, ParametersSurviveAFile) {
-  ComplexMosaic model({.heads = 1}, 5);
-  const auto loaded = test::through_a_file(model);
-  EXPECT_EQ(loaded->kind(), "complex_mosaic");
-  at::NoGradGuard no_grad;
-  const at::Tensor x = drawn({2, 7, 6}, 1, 0.4).to(at::kFloat);
-  EXPECT_TRUE(loaded->forward(x).equal(model.forward(x)));
 }
 
 TEST(ComplexMosaic, LearnsOneBatchByHeart) {
@@ -260,45 +191,12 @@ TEST(ComplexMosaic, LearnsOneBatchByHeart) {
   EXPECT_LT(loss, 1e-3);
 }
 
-TEST(ComplexMosaic, TheFutureDoesNotReachThePast) {
-  ComplexMosaic model = small_complex_mosaic();
-  const at::Tensor x = inputs(2, 8), before = whole(model, x);
-  for (int64_t changed : {0, 1, 5, 7}) {
-    at::Tensor other = x.clone();
-    other.select(1, changed).add_(1);
-    const at::Tensor after = whole(model, other);
-    EXPECT_TRUE(after.narrow(1, 0, changed).equal(before.narrow(1, 0, changed))) << changed;
-    EXPECT_FALSE(after.select(1, 7).equal(before.select(1, 7))) << changed;
-  }
-}
-
-TEST(ComplexMosaic, ReadsEmptyAndSingleSequences) {
-  ComplexMosaic model({}, 1);
-  EXPECT_EQ(model.forward(at::zeros({2, 0, 6})).sizes(), at::IntArrayRef({2, 0, 6}));
-  EXPECT_EQ(model.forward(at::zeros({0, 3, 6})).sizes(), at::IntArrayRef({0, 3, 6}));
-  EXPECT_TRUE(model.forward(at::ones({1, 1, 6})).equal(at::zeros({1, 1, 6})));
-  EXPECT_TRUE(
-      model.read(at::ones({1, 1, 6}), model.empty_state()).outputs.equal(at::zeros({1, 1, 6})));
-  EXPECT_EQ(model.read(at::zeros({2, 0, 6}), model.empty_state()).state.rows(), 0);
-}
-
-TEST(ComplexMosaic, RefusedInputsLeaveTheStateAsItWas) {
-  ComplexMosaic model = small_complex_mosaic();
-  const at::Tensor x = inputs(2, 6), more = inputs(2, 3, 2);
-  SequenceState state = model.empty_state();
-  go_on(model, x, state);
-  for (const at::Tensor& wrong : {more.narrow(2, 0, 4), more[0], more.to(at::kFloat),
-                                  more.to(at::kLong), inputs(3, 2), inputs(1, 2)})
-    EXPECT_THROW(model.read(wrong, std::move(state)), UsageError);
-  for (int64_t first : {-1, 4}) EXPECT_THROW(model.read(more, std::move(state), first), UsageError);
-  expect_equal(go_on(model, more, state), whole(model, at::cat({x, more}, 1)).slice(1, 6));
-  for (const at::Tensor& wrong : {x.narrow(2, 0, 4), x[0], x.to(at::kFloat)})
-    EXPECT_THROW(model.forward(wrong), UsageError);
-  EXPECT_THROW(model.forward(x, {}, 7), UsageError);
-
-  ComplexMosaic other({.inputs = 8, .outputs = 4, .heads = 1, .channels = 8, .beta = 5}, 3);
-  other.to(at::kDouble);
-  EXPECT_THROW(other.read(more, std::move(state)), UsageError);
+TEST(ComplexMosaic, RefusesTheStateOfAnotherNumberOfHeads) {
+  ComplexMosaic two({.inputs = 8, .outputs = 4, .heads = 2, .channels = 8}, 3);
+  ComplexMosaic one({.inputs = 8, .outputs = 4, .heads = 1, .channels = 8}, 3);
+  const at::Tensor x = at::zeros({2, 3, 8});
+  SequenceState state = two.read(x, two.empty_state()).state;
+  EXPECT_THROW(one.read(x, std::move(state)), UsageError);
   EXPECT_EQ(state.rows(), 2);
 }
 
@@ -307,12 +205,6 @@ TEST(ComplexMosaic, RefusesImpossibleSizes) {
     return test::message_of<UsageError>([&] { ComplexMosaic(config, {}, at::kMeta); });
   };
   EXPECT_EQ(refusal({}), "");
-  for (const int64_t wrong : {int64_t{0}, int64_t{-2}, INT64_MAX}) {
-    EXPECT_THAT(refusal({.inputs = wrong}), testing::HasSubstr("model.inputs is"));
-    EXPECT_THAT(refusal({.outputs = wrong}), testing::HasSubstr("model.outputs is"));
-    EXPECT_THAT(refusal({.heads = wrong}), testing::HasSubstr("model.heads is"));
-    EXPECT_THAT(refusal({.channels = wrong}), testing::HasSubstr("model.channels is"));
-  }
   EXPECT_THAT(refusal({.inputs = 5}), testing::HasSubstr("an even number"));
   EXPECT_THAT(refusal({.heads = 2}), testing::HasSubstr("a multiple of 4"));
   EXPECT_THAT(refusal({.beta = 0}), testing::HasSubstr("model.beta is 0"));
@@ -321,4 +213,13 @@ TEST(ComplexMosaic, RefusesImpossibleSizes) {
 }
 
 }  // namespace
+
+namespace test {
+
+INSTANTIATE_TEST_SUITE_P(Forms, RecurrentNetworkTest,
+                         testing::Values(NetworkForm{"complex_mosaic", "complex_mosaic",
+                                                     R"(, "heads": 2, "channels": 8)"}),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace test
 }  // namespace tessera
