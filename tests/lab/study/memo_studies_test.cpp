@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <sstream>
 #include <utility>
 
@@ -16,7 +15,6 @@
 #include "tessera/base/file.h"
 #include "tessera/base/random.h"
 #include "tests/lab/study/quick_study.h"
-#include "tests/support/figure_captions.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera {
@@ -52,19 +50,7 @@ class MemoStudies : public test::PaperStudies {
     ADD_FAILURE() << "no point of " << series << " at " << x;
     return 0;
   }
-  /// Whether it wrote a page whose pictures all say which equation or section they show.
-  bool wrote_report(const std::string& id) const {
-    const auto captions = test::figure_captions(read_file(folder_.path() / id / "report.html"));
-    return !captions.empty() &&
-           std::all_of(captions.begin(), captions.end(), test::names_its_source);
-  }
 };
-
-TEST_F(MemoStudies, OneForEachFigureAndThoseThatTesseraAdds) {
-  EXPECT_EQ(test::studies_of("memo/"),
-            (std::set<std::string>{"single-layer", "multi-layer", "nearly-orthogonal",
-                                   "natural-text", "forget", "unlearning"}));
-}
 
 TEST_F(MemoStudies, ASingleLayerIsFullWhereTheNoiseLawSays) {
   const StudyResults results = run("single-layer", {{"heads", {4}},
@@ -76,7 +62,7 @@ TEST_F(MemoStudies, ASingleLayerIsFullWhereTheNoiseLawSays) {
   // 128 x 256 parameters hold about 1500 pairs, twice as many about 3000.
   EXPECT_EQ(value(results, "d = 256", 128 * 256), 2000);
   EXPECT_NEAR(value(results, "d = 256", 256 * 256), 3000, 1000);
-  EXPECT_TRUE(wrote_report("single-layer"));
+  expect_captions("single-layer");
 }
 
 TEST_F(MemoStudies, DecoysTakeFromARecallThatLayersGiveBack) {
@@ -94,7 +80,7 @@ TEST_F(MemoStudies, DecoysTakeFromARecallThatLayersGiveBack) {
   EXPECT_GT(recall(1, 0), 0.95);
   EXPECT_LT(recall(1, 60), 0.8);
   EXPECT_GT(recall(3, 60), recall(1, 60));
-  EXPECT_TRUE(wrote_report("multi-layer"));
+  expect_captions("multi-layer");
 }
 
 TEST_F(MemoStudies, EachBatchOfSeveralLayersIsAPart) {
@@ -115,7 +101,7 @@ TEST_F(MemoStudies, RandomVectorsComeCloseWhereTheirLawSays) {
   const StudyResults results =
       run("nearly-orthogonal", {{"dimensions", {64}}, {"closeness", {0.3}}, {"most", 256}});
   EXPECT_NEAR(value(results, "ε = 0.3", 64), 9, 6);  // the law: 11.5
-  EXPECT_TRUE(wrote_report("nearly-orthogonal"));
+  expect_captions("nearly-orthogonal");
 }
 
 TEST_F(MemoStudies, TheBoundCodeRecallsText) {
@@ -128,7 +114,7 @@ TEST_F(MemoStudies, TheBoundCodeRecallsText) {
   EXPECT_LT(value(results, "authors' code", 700), 0.8);
   EXPECT_NEAR(value(results, "bound code, predicted", 700), value(results, "bound code", 700),
               0.02);
-  EXPECT_TRUE(wrote_report("natural-text"));
+  expect_captions("natural-text");
 }
 
 TEST_F(MemoStudies, AForgottenDocumentIsAsOneNeverSeen) {
@@ -137,7 +123,7 @@ TEST_F(MemoStudies, AForgottenDocumentIsAsOneNeverSeen) {
           {{"data", text(2000)}, {"dimension", 256}, {"document_tokens", 500}, {"probes", 100}});
   EXPECT_THAT(results.summary(), ContainsRegex("one that never saw the document +yes"));
   EXPECT_THAT(results.summary(), testing::Not(HasSubstr("Published")));  // there is none
-  EXPECT_TRUE(wrote_report("forget"));
+  expect_captions("forget");
 }
 
 TEST_F(MemoStudies, ForgettingGoesOnFromTheAnswersItHas) {

@@ -138,15 +138,6 @@ TEST_F(NetworkStudies, NeedAnotherTextOfAWindowBeforeAnyTraining) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "gpt"));
 }
 
-TEST_F(NetworkStudies, TrainedNetworksAreKept) {
-  const Json settings = {{"depths", {1}}};
-  const std::string first = run("depth", settings).point_table().csv();
-  EXPECT_THAT(read("gpt-1/config.toml"), HasSubstr("seed = 1337"));
-  const std::string log = read("gpt-1/metrics.jsonl");
-  EXPECT_EQ(run("depth", settings).point_table().csv(), first);
-  EXPECT_EQ(read("gpt-1/metrics.jsonl"), log);
-}
-
 TEST_F(NetworkStudies, OutOfDistributionMeasuresEveryPositionOfBothTexts) {
   const StudyResults results =
       run("out-of-distribution", {{"other", other_text()}, {"windows", 4}});

@@ -6,13 +6,14 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "lab/study/study.h"
 #include "tessera/base/error.h"
+#include "tessera/base/file.h"
+#include "tests/support/figure_captions.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera::test {
@@ -67,6 +68,19 @@ class PaperStudies : public testing::Test {
   StudyResults run(const std::string& id, const config::Json& settings) const {
     return run_quick(paper_ + "/" + id, settings, folder_ / id);
   }
+
+  /// What a study wrote into this file.
+  std::string written(const std::string& id, const std::string& file) const {
+    return read_file(folder_ / id / file);
+  }
+
+  /// Holds that every picture of a study's page says which equation, statement or section it shows.
+  void expect_captions(const std::string& id) const {
+    const auto captions = figure_captions(written(id, "report.html"));
+    EXPECT_FALSE(captions.empty()) << id;
+    for (const std::string& caption : captions)
+      EXPECT_TRUE(names_its_source(caption)) << id << ": '" << caption << "'";
+  }
   /// What a study says to these settings before any work.
   std::string refusal(const std::string& id, const config::Json& settings) const {
     const auto folder = folder_ / ("refused-" + id);
@@ -81,13 +95,5 @@ class PaperStudies : public testing::Test {
  private:
   std::string paper_;
 };
-
-/// The studies whose ids begin so, without that beginning.
-inline std::set<std::string> studies_of(const std::string& paper) {
-  std::set<std::string> ids;
-  for (const Study& study : all_studies())
-    if (study.id.starts_with(paper)) ids.insert(study.id.substr(paper.size()));
-  return ids;
-}
 
 }  // namespace tessera::test

@@ -82,16 +82,6 @@ TEST_F(RegBenchStudy, SaysWherePublishedScoresAreOfOtherStrings) {
     EXPECT_EQ(comparison.unlike, "other strings") << comparison.what;
 }
 
-TEST_F(RegBenchStudy, CalledAgainItTrainsNothingAgain) {
-  Json settings = tiny();
-  settings["models"] = {"LSTM", "GPT, rotary"};
-  const std::string first = run(settings).point_table().csv();
-  const auto log = folder_ / "100-new-languages/lstm/1-layers-16-wide-decay-0.1/metrics.jsonl";
-  const std::string before = read_file(log);
-  EXPECT_EQ(run(settings).point_table().csv(), first);
-  EXPECT_EQ(read_file(log), before);
-}
-
 TEST_F(RegBenchStudy, RefusesSettingsBeforeAnyTraining) {
   EXPECT_THAT(refusal({{"models", {"LSTM", "GPT, rotray"}}}),
               HasSubstr("did you mean 'GPT, rotary'?"));

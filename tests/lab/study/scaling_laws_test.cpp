@@ -11,58 +11,35 @@
 
 #include "lab/study/scaling_laws/studies.h"
 #include "tessera/base/error.h"
-#include "tessera/base/file.h"
 #include "tests/lab/study/quick_study.h"
-#include "tests/support/figure_captions.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera {
 namespace {
 
 using config::Json;
+using testing::HasSubstr;
 
-StudyResults run_law(const std::string& id, const Json& settings,
-                     const std::filesystem::path& folder, uint64_t seed = 1) {
-  return test::run_quick("scaling-laws/" + id, settings, folder, seed);
-}
-
-/// What a study says to these settings.
-std::string refusal(const std::string& id, const Json& settings) {
-  const test::TemporaryFolder folder;
-  return test::message_of<UsageError>([&] { run_law(id, settings, folder.path()); });
-}
-
-/// Every picture says which equation or statement it shows.
-void expect_captions(const std::filesystem::path& folder) {
-  const auto captions = test::figure_captions(read_file(folder / "report.html"));
-  EXPECT_FALSE(captions.empty());
-  for (const std::string& caption : captions)
-    EXPECT_TRUE(test::names_its_source(caption)) << "'" << caption << "'";
-}
-
-TEST(ScalingLawStudies, OnePerFigureAndTheTable) {
-  const auto ids = test::studies_of("scaling-laws/");
-  for (int figure = 1; figure <= 16; ++figure)
-    EXPECT_TRUE(ids.contains(fmt::format("fig{}", figure))) << figure;
-  EXPECT_TRUE(ids.contains("table1"));
-}
+class ScalingLawStudies : public test::PaperStudies {
+ protected:
+  ScalingLawStudies() : PaperStudies("scaling-laws") {}
+};
 
 // The others take minutes, or differ from these only in their settings.
-class QuickStudy : public ::testing::TestWithParam<const char*> {};
+class QuickStudy : public ScalingLawStudies, public ::testing::WithParamInterface<const char*> {};
 
 TEST_P(QuickStudy, RunsAndWritesItsDirectory) {
   const std::string id = GetParam();
   // These evaluate formulas, or show a single run.
   static const std::set<std::string> kWithoutRuns = {"fig2",  "fig5",  "fig6",  "fig11",
                                                      "fig14", "fig16", "table1"};
-  const test::TemporaryFolder folder;
   const StudyResults results =
-      run_law(id, kWithoutRuns.contains(id) ? Json::object() : Json{{"runs", 2}}, folder.path());
+      run(id, kWithoutRuns.contains(id) ? Json::object() : Json{{"runs", 2}});
   EXPECT_FALSE(results.points().empty());
   for (const ResultPoint& point : results.points())  // a band comes with its standard error
     EXPECT_EQ(std::isnan(point.spread), std::isnan(point.standard_error)) << point.series;
-  EXPECT_TRUE(std::filesystem::exists(folder / "results.csv"));
-  expect_captions(folder.path());
+  EXPECT_TRUE(std::filesystem::exists(folder_ / id / "results.csv"));
+  expect_captions(id);
 }
 
 INSTANTIATE_TEST_SUITE_P(ScalingLaws, QuickStudy,
@@ -74,11 +51,10 @@ INSTANTIATE_TEST_SUITE_P(ScalingLaws, QuickStudy,
                                            "decoders"));
 
 // In the last column of their tables.
-TEST(ScalingLawStudies, OneRunHasNoStandardError) {
+TEST_F(ScalingLawStudies, OneRunHasNoStandardError) {
   for (const char* id : {"lemma1", "equation26", "compensation"}) {
-    const test::TemporaryFolder folder;
-    run_law(id, {{"runs", 1}}, folder.path());
-    std::istringstream lines(read_file(folder / "numbers.csv"));
+    run(id, {{"runs", 1}});
+    std::istringstream lines(written(id, "numbers.csv"));
     std::string line;
     std::getline(lines, line);
     EXPECT_TRUE(line.ends_with(",standard error")) << id << ": " << line;
@@ -87,11 +63,9 @@ TEST(ScalingLawStudies, OneRunHasNoStandardError) {
 }
 
 // p / s has the error p e / s^2 where s has the error e.
-TEST(ScalingLawStudies, ARatioHasTheErrorOfWhatItIsDividedBy) {
-  const test::TemporaryFolder folder;
-  const StudyResults results =
-      run_law("error-per-item", {{"runs", 20}, {"most_runs", 20}}, folder.path());
-  std::istringstream lines(read_file(folder / "items.csv"));
+TEST_F(ScalingLawStudies, ARatioHasTheErrorOfWhatItIsDividedBy) {
+  const StudyResults results = run("error-per-item", {{"runs", 20}, {"most_runs", 20}});
+  std::istringstream lines(written("error-per-item", "items.csv"));
   std::string line;
   std::getline(lines, line);
   size_t point = 0;
@@ -110,10 +84,9 @@ TEST(ScalingLawStudies, ARatioHasTheErrorOfWhatItIsDividedBy) {
   EXPECT_GT(point, 5u);
 }
 
-TEST(ScalingLawStudies, WhatIsChosenIsMeasuredInOtherRuns) {
-  const test::TemporaryFolder folder;
+TEST_F(ScalingLawStudies, WhatIsChosenIsMeasuredInOtherRuns) {
   StudyOptions options;
-  options.folder = folder.path();
+  options.folder = folder_.path();
   StudyResults results(StudyHeading{});
   StudyContext context(find_study(all_studies(), "scaling-laws/equation3"), options, results);
   std::mutex guard;
@@ -135,63 +108,57 @@ TEST(ScalingLawStudies, WhatIsChosenIsMeasuredInOtherRuns) {
   EXPECT_EQ(scaling_laws::place_of_least(std::vector<double>{3, 1, 2}), 1u);
 }
 
-TEST(ScalingLawStudies, TheBestIsChosenBeforeItIsMeasured) {
+TEST_F(ScalingLawStudies, TheBestIsChosenBeforeItIsMeasured) {
   const std::map<std::string, Json> studies = {
       {"proposition5", {{"runs", 2}, {"inputs", 64}, {"outputs", 16}}},
       {"equation3", {{"runs", 2}, {"inputs", 40}, {"outputs", 4}}}};
   for (const auto& [id, settings] : studies) {
-    const test::TemporaryFolder folder;
-    run_law(id, settings, folder.path());
-    EXPECT_THAT(read_file(folder / "parts.jsonl"), testing::HasSubstr(", to choose by\"")) << id;
+    run(id, settings);
+    EXPECT_THAT(written(id, "parts.jsonl"), HasSubstr(", to choose by\"")) << id;
   }
 }
 
 // The exponents hold for every alpha and rho, so they are compared at any setting.
-TEST(ScalingLawStudies, ExponentsAreThoseOfProposition2) {
-  const test::TemporaryFolder folder;
-  const StudyResults results = run_law("proposition2",
-                                       {{"runs", 1},
-                                        {"alphas", {2}},
-                                        {"rhos", {0.5}},
-                                        {"inputs", 100000},
-                                        {"simulated_inputs", 1000}},
-                                       folder.path());
+TEST_F(ScalingLawStudies, ExponentsAreThoseOfProposition2) {
+  const StudyResults results = run("proposition2", {{"runs", 1},
+                                                    {"alphas", {2}},
+                                                    {"rhos", {0.5}},
+                                                    {"inputs", 100000},
+                                                    {"simulated_inputs", 1000}});
   ASSERT_EQ(results.comparisons().size(), 1u);
   const Comparison& comparison = results.comparisons().front();
   EXPECT_NEAR(comparison.ours, comparison.published, 0.02) << comparison.what;
-  expect_captions(folder.path());
+  expect_captions("proposition2");
 }
 
-TEST(ScalingLawStudies, Theorem2KeepsEachDimensionAsItGoes) {
-  const test::TemporaryFolder folder;
-  run_law("theorem2", {{"rhos", {0.5}}, {"inputs", 10000}}, folder.path());
-  const std::string parts = read_file(folder / "parts.jsonl");
+TEST_F(ScalingLawStudies, Theorem2KeepsEachDimensionAsItGoes) {
+  run("theorem2", {{"rhos", {0.5}}, {"inputs", 10000}});
+  const std::string parts = written("theorem2", "parts.jsonl");
   for (const char* d : {"10", "32", "100", "316", "1000", "3162", "10000"})
-    EXPECT_THAT(parts, testing::HasSubstr(fmt::format("\"α = 2, d = {}\"", d)));
+    EXPECT_THAT(parts, HasSubstr(fmt::format("\"α = 2, d = {}\"", d)));
 }
 
-TEST(ScalingLawStudies, PanelsStandInOnePictureAsInThePaper) {
+TEST_F(ScalingLawStudies, PanelsStandInOnePictureAsInThePaper) {
   const std::map<std::string, std::vector<std::string>> panels = {
       {"fig1", {"Error against dimension", "Error against data"}},
       {"fig4", {"d = 100, γ = 10", "d = 100, γ = 1", "d = 10, γ = 1"}},
       {"fig7", {"One run, N = 10", "Mean of 2 runs, N = 10", "Mean of 2 runs, N = 30"}},
       {"fig13", {"d = 10, γ = 1", "d = 100, γ = 1"}}};
   for (const auto& [id, titles] : panels) {
-    const test::TemporaryFolder folder;
-    run_law(id, {{"runs", 2}}, folder.path());
-    const std::string picture = read_file(folder / "errors.svg");
+    run(id, {{"runs", 2}});
+    const std::string picture = written(id, "errors.svg");
     for (const std::string& title : titles)
-      EXPECT_THAT(picture, testing::HasSubstr(">" + title + "</text>")) << id;
+      EXPECT_THAT(picture, HasSubstr(">" + title + "</text>")) << id;
   }
 }
 
-TEST(ScalingLawStudies, RefuseLawsWithoutExponents) {
-  EXPECT_THAT(refusal("theorem2", {{"alphas", {1}}}), testing::HasSubstr("alphas has 1;"));
+TEST_F(ScalingLawStudies, RefuseLawsWithoutExponents) {
+  EXPECT_THAT(refusal("theorem2", {{"alphas", {1}}}), HasSubstr("alphas has 1;"));
   EXPECT_THAT(refusal("proposition3", {{"alphas", {2}}, {"rhos", {-1}}}),
-              testing::HasSubstr("rhos[0] is -1"));
+              HasSubstr("rhos[0] is -1"));
 }
 
-TEST(ScalingLawStudies, HaveTheSettingsThatTheyUse) {
+TEST_F(ScalingLawStudies, HaveTheSettingsThatTheyUse) {
   const std::map<std::string, std::vector<std::string>> all = {
       {"fig1", {"runs", "inputs", "outputs", "alpha"}},
       {"fig6", {"inputs", "outputs", "alpha"}},
@@ -207,16 +174,16 @@ TEST(ScalingLawStudies, HaveTheSettingsThatTheyUse) {
     EXPECT_EQ(listed, names) << id;
   }
   EXPECT_THAT(refusal("planner", {{"alpha", 2}}),
-              testing::HasSubstr("unknown key 'alpha'; there are runs, inputs"));
-  EXPECT_THAT(refusal("adaptive-step", {{"inputs", 30}}),
-              testing::HasSubstr("unknown key 'inputs'"));
+              HasSubstr("unknown key 'alpha'; there are runs, inputs"));
+  EXPECT_THAT(refusal("adaptive-step", {{"inputs", 30}}), HasSubstr("unknown key 'inputs'"));
 }
 
-TEST(ScalingLawStudies, SameSeedSameNumbers) {
+TEST_F(ScalingLawStudies, SameSeedSameNumbers) {
   const auto points = [](uint64_t seed) {
     const test::TemporaryFolder folder;
     std::vector<double> values;
-    const StudyResults results = run_law("fig13", {{"runs", 2}}, folder.path(), seed);
+    const StudyResults results =
+        test::run_quick("scaling-laws/fig13", {{"runs", 2}}, folder.path(), seed);
     for (const ResultPoint& point : results.points()) values.push_back(point.y);
     return values;
   };
@@ -224,52 +191,47 @@ TEST(ScalingLawStudies, SameSeedSameNumbers) {
   EXPECT_NE(points(1), points(2));
 }
 
-TEST(ScalingLawStudies, SchedulesAreRunOnceWhereTheCaptionHasTheSameInputs) {
-  const test::TemporaryFolder folder;
-  const StudyResults results = run_law("fig7", {{"runs", 2}, {"inputs", 30}}, folder.path());
+TEST_F(ScalingLawStudies, SchedulesAreRunOnceWhereTheCaptionHasTheSameInputs) {
+  const StudyResults results = run("fig7", {{"runs", 2}, {"inputs", 30}});
   std::map<std::string, std::set<double>> times;
   for (const ResultPoint& point : results.points())
     EXPECT_TRUE(times[point.series].insert(point.x).second) << point.series << " at " << point.x;
   EXPECT_EQ(times.size(), 8u);
 }
 
-TEST(ScalingLawStudies, SayTheSizesThatWereRun) {
-  const test::TemporaryFolder folder;
+TEST_F(ScalingLawStudies, SayTheSizesThatWereRun) {
   const Json decoders = {{"runs", 1}, {"inputs", 512}, {"outputs", 50}};
-  EXPECT_THAT(run_law("decoders", decoders, folder / "decoders").summary(),
-              testing::HasSubstr("V = 50 outputs, d = 512"));
-  run_law("fig6", {{"inputs", 12}}, folder / "fig6");
-  EXPECT_THAT(read_file(folder / "fig6" / "report.html"),
-              testing::HasSubstr("each of 1000 samples; N = 12, M = 5, d = 5, α = 1.5."));
+  EXPECT_THAT(run("decoders", decoders).summary(), HasSubstr("V = 50 outputs, d = 512"));
+  run("fig6", {{"inputs", 12}});
+  EXPECT_THAT(written("fig6", "report.html"),
+              HasSubstr("each of 1000 samples; N = 12, M = 5, d = 5, α = 1.5."));
 }
 
-TEST(ScalingLawStudies, SayOfHowManyRunsTheyAre) {
-  const test::TemporaryFolder folder;
-  const StudyResults results = run_law("fig4", {{"runs", 2}}, folder.path());
-  EXPECT_THAT(results.summary(), testing::HasSubstr("all curves here are means of 2 runs"));
-  EXPECT_THAT(run_law("fig8", {{"runs", 2}}, folder / "fig8").summary(),
-              testing::AllOf(testing::HasSubstr("SGD γ = 1, d = 10 (ours ± "),
-                             testing::HasSubstr("± is the standard error of ours")));
+TEST_F(ScalingLawStudies, SayOfHowManyRunsTheyAre) {
+  EXPECT_THAT(run("fig4", {{"runs", 2}}).summary(),
+              HasSubstr("all curves here are means of 2 runs"));
+  EXPECT_THAT(run("fig8", {{"runs", 2}}).summary(),
+              testing::AllOf(HasSubstr("SGD γ = 1, d = 10 (ours ± "),
+                             HasSubstr("± is the standard error of ours")));
 }
 
-TEST(ScalingLawStudies, ErrorsOfZeroHaveNoExponent) {
-  const test::TemporaryFolder folder;
-  run_law(
-      "proposition2",
-      {{"runs", 1}, {"alphas", {2}}, {"rhos", {0.5}}, {"inputs", 100000}, {"simulated_inputs", 10}},
-      folder.path());
+TEST_F(ScalingLawStudies, ErrorsOfZeroHaveNoExponent) {
+  run("proposition2", {{"runs", 1},
+                       {"alphas", {2}},
+                       {"rhos", {0.5}},
+                       {"inputs", 100000},
+                       {"simulated_inputs", 10}});
   // α, ρ, (13), expected error, simulated, N of the simulation
-  EXPECT_THAT(read_file(folder / "numbers.csv"), testing::HasSubstr(",,10\n"));
+  EXPECT_THAT(written("proposition2", "numbers.csv"), HasSubstr(",,10\n"));
 }
 
-TEST(ScalingLawStudies, RefuseSettingsThatMakeNoModel) {
-  const test::TemporaryFolder folder;
-  EXPECT_THROW(run_law("fig1", {{"runs", 0}}, folder.path()), UsageError);
+TEST_F(ScalingLawStudies, RefuseSettingsThatMakeNoModel) {
+  EXPECT_THAT(refusal("fig1", {{"runs", 0}}), HasSubstr("runs is 0"));
   // More outputs than the law counts, and too few vectors to draw a pair of at the widest angle.
-  EXPECT_THROW(run_law("fig1", {{"outputs", (int64_t{1} << 32) + 1}}, folder.path()), UsageError);
-  EXPECT_THROW(run_law("lemma1", {{"most", 4}}, folder.path()), UsageError);
-  EXPECT_THAT(refusal("equation3", {{"inputs", 5}}),
-              testing::HasSubstr("inputs is 5, expected 10 or more"));
+  EXPECT_THAT(refusal("fig1", {{"outputs", (int64_t{1} << 32) + 1}}),
+              HasSubstr("outputs is 4294967297"));
+  EXPECT_THAT(refusal("lemma1", {{"most", 4}}), HasSubstr("most is 4"));
+  EXPECT_THAT(refusal("equation3", {{"inputs", 5}}), HasSubstr("inputs is 5, expected 10 or more"));
 }
 
 }  // namespace

@@ -35,14 +35,6 @@ class StmStudies : public test::PaperStudies {
   }
 };
 
-TEST_F(StmStudies, OneForEachFigureAndTableOfATask) {
-  const auto ids = test::studies_of("stm/");
-  for (const char* id : {"associative-retrieval", "nth-farthest", "copy", "priority-sort",
-                         "relational-recall", "convex-hull", "travelling-salesman", "shortest-path",
-                         "spanning-tree", "babi", "cost", "rank"})
-    EXPECT_TRUE(ids.contains(id)) << id;
-}
-
 TEST_F(StmStudies, CompareTheModelsOfEveryTask) {
   for (const char* id : {"copy", "priority-sort", "relational-recall", "convex-hull",
                          "travelling-salesman", "shortest-path", "spanning-tree"}) {

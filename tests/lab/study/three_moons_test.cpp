@@ -48,21 +48,6 @@ TEST_F(ThreeMoonsStudy, DrawsErrorsAndMatricesOfBothNetworks) {
     EXPECT_TRUE(std::filesystem::exists(folder_ / file)) << file;
 }
 
-// A second run continues: it trains nothing that has its weights already.
-TEST_F(ThreeMoonsStudy, ContinuesWhatItsFolderHolds) {
-  const StudyResults first = run(tiny());
-  const auto weights = folder_ / "ours-3-heads-run1" / "model" / "model.safetensors";
-  const std::string before = read_file(weights);
-  const StudyResults second = run(tiny());
-  EXPECT_EQ(read_file(weights), before);
-  ASSERT_EQ(first.points().size(), second.points().size());
-  for (size_t i = 0; i < first.points().size(); ++i)
-    EXPECT_EQ(first.points()[i].y, second.points()[i].y);
-  Json more = tiny();
-  more["ours"]["seeds"] = 2;
-  EXPECT_THAT(test::message_of<UsageError>([&] { run(more); }), HasSubstr("ours.seeds"));
-}
-
 TEST_F(ThreeMoonsStudy, RefusesSettingsBeforeAnyWork) {
   EXPECT_THAT(refusal({{"sequences", 0}}), HasSubstr("sequences is 0"));
   EXPECT_THAT(refusal({{"stride", 0}}), HasSubstr("stride is 0"));
