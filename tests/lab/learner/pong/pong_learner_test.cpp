@@ -134,14 +134,6 @@ TEST(PongTraining, AnAgentRefusesTheStateOfAnother) {
   EXPECT_EQ(state.rows(), 2);
 }
 
-TEST(PongTraining, AnotherSeedIsAnotherRun) {
-  const TemporaryFolder folder;
-  PongTrainingConfig config = tiny_config(PongMemory::kLstm);
-  const TrainedPongAgent one = train(config, folder / "one");
-  config.train.seed += 1;
-  EXPECT_FALSE(weights_of(train(config, folder / "two").agent).equal(weights_of(one.agent)));
-}
-
 TEST(PongGames, AReplayContinuesAsTheGamesThatWereCut) {
   PongEnvironmentConfig config;
   config.size = 16;

@@ -41,10 +41,9 @@ RegBenchTrainingConfig small_training() {
                     .seed = 3}};
 }
 
-Trained train(const RegBenchTrainingConfig& config, const std::filesystem::path& folder,
-              Start start) {
+Trained train(const RegBenchTrainingConfig& config, const std::filesystem::path& folder) {
   RegBenchLearner learner(config);
-  return tessera::train(learner, RunFolder(folder, start), nullptr, "");
+  return tessera::train(learner, RunFolder(folder, Start::kNew), nullptr, "");
 }
 
 TEST(RegBenchTraining, LearnsTheTrainingLanguagesAndSavesTheModel) {
@@ -54,7 +53,7 @@ TEST(RegBenchTraining, LearnsTheTrainingLanguagesAndSavesTheModel) {
   config.task.max_strings = 9;
   config.data.measured_on = MeasuredOn::kTrainedLanguages;
   config.train.steps = 150;
-  const Trained trained = train(config, folder / "run", Start::kNew);
+  const Trained trained = train(config, folder / "run");
   EXPECT_EQ(trained.steps, 150);
   EXPECT_LT(trained.validation_loss(), 1.2);  // a guess costs ln 6 = 1.79
   EXPECT_GT(trained.test.at("accuracy"), 0.6);
@@ -70,18 +69,6 @@ TEST(RegBenchTraining, LearnsTheTrainingLanguagesAndSavesTheModel) {
     again += score_regbench(model.logits(model.hidden(batch.inputs)).detach(), batch);
   }
   EXPECT_EQ(again.accuracy(), trained.test.at("accuracy"));
-}
-
-TEST(RegBenchTraining, ARunInPiecesIsTheWholeRun) {
-  const TemporaryFolder folder;
-  RegBenchTrainingConfig config = small_training();
-  const Trained whole = train(config, folder / "whole", Start::kNew);
-  config.train.steps = 20;  // where the whole run is evaluated too
-  train(config, folder / "pieces", Start::kNew);
-  config.train.steps = 60;
-  const Trained pieces = train(config, folder / "pieces", Start::kResume);
-  EXPECT_EQ(pieces.validation, whole.validation);
-  EXPECT_EQ(pieces.test, whole.test);
 }
 
 TEST(RegBenchTraining, SplitsShareNothingButLanguagesWhereTheyAreMeant) {
@@ -101,7 +88,7 @@ TEST(RegBenchTraining, RefusesWhatItCannotTrain) {
   const auto message = [&](const auto& change) {
     RegBenchTrainingConfig config = small_training();
     change(config);
-    return message_of<UsageError>([&] { train(config, folder / "run", Start::kNew); });
+    return message_of<UsageError>([&] { train(config, folder / "run"); });
   };
   EXPECT_THAT(message([](auto& config) { config.data.languages = 3; }),
               HasSubstr("data.languages"));

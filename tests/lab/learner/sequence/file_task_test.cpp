@@ -141,23 +141,6 @@ TEST_F(FileTasks, RefuseTensorsThatDoNotFit) {
       HasSubstr("sequence 1: the steps that answer with bits are not consecutive"));
 }
 
-TEST_F(FileTasks, KeepClassesWithStepsThatAreNotAsked) {
-  const auto mqar =
-      make_task("mqar", {{"length", 24}, {"pairs", 3}, {"vocabulary", 16}, {"overwritten", 2}});
-  write_tensors(*mqar, 7, 0, 5, folder_ / "mqar.safetensors");
-  std::string lines;
-  const FileTask tensors(folder_ / "mqar.safetensors");
-  for (int64_t index = 0; index < 5; ++index) {
-    const TaskSample drawn = mqar->sample(7, index), read = tensors.sample(0, index);
-    EXPECT_EQ(read.classes, drawn.classes);
-    EXPECT_EQ(read.first_answer, drawn.first_answer);
-    lines += tensors.describe(0, index).dump() + "\n";
-  }
-  write_file(folder_ / "mqar.jsonl", lines);
-  const FileTask again(folder_ / "mqar.jsonl", tensors.shape());
-  EXPECT_EQ(again.sample(0, 4).classes, tensors.sample(0, 4).classes);
-}
-
 /// A tiny model on files of one's own.
 TaskTrainingConfig tiny() {
   TaskTrainingConfig config;

@@ -116,14 +116,6 @@ TEST(Needle, TheNumberStandsAtItsDepthAtTheEndOfASentence) {
   }
 }
 
-TEST(Needle, DescribesItselfTheSameEverywhere) {
-  const Needle task({.kind = NeedleKind::kOne, .length = 30});
-  const config::Json line = task.describe(1, 0);
-  EXPECT_EQ(line, task.describe(1, 0));
-  EXPECT_NE(line, task.describe(1, 1));
-  EXPECT_THAT(line["text"].get<std::string>(), HasSubstr(" secret number of "));
-}
-
 TEST(Needle, LevelsAreWhatTheStrategiesScore) {
   const Needle task({.kind = NeedleKind::kSeveral, .length = 100, .needles = 4});
   double right = 0, asked = 0;
