@@ -7,17 +7,13 @@
 #include <future>
 #include <new>
 
-#include "tessera/base/error.h"
 #include "tests/program/serve/listening.h"
 #include "tests/program/serve/running_server.h"
-#include "tests/support/temporary_folder.h"
 
 namespace tessera::serve {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::AnyOf;
-using ::testing::HasSubstr;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 using namespace std::chrono_literals;
@@ -93,19 +89,6 @@ TEST(HostileClients, ThoseThatLeaveAtAnyByte) {
     }
   expect_quiet(listening);
   EXPECT_EQ(listening.ask(whole).status, 200);
-}
-
-TEST(HostileClients, APortHasOneServer) {
-  const Listening listening;
-  HttpOptions options;
-  options.port = listening.port();
-  const auto open = [&] {
-    HttpServer(
-        options, [](const Request&) { return std::nullopt; },
-        [](const Request&) { return Response(); });
-  };
-  EXPECT_THAT(test::message_of<SystemError>(open),
-              AllOf(HasSubstr(fmt::format("127.0.0.1:{}", options.port)), HasSubstr("in use")));
 }
 
 TEST(HostileClients, OneThatSendsNothingMoreGetsItsWholeAnswer) {

@@ -11,21 +11,6 @@ namespace {
 using ::testing::HasSubstr;
 using namespace std::chrono_literals;
 
-TEST(SlowClients, LargeAndSlowRequestsAreRefused) {
-  ServerOptions options;
-  options.http.body_bytes = 2000;
-  options.http.read_seconds = 0.5;
-  options.http.idle_seconds = 0.5;
-  Running running(options);
-  EXPECT_EQ(running.ask(asking("POST", "/v1/completions", std::string(3000, ' '))).status, 413);
-  RawClient slow(running.port(),
-                 "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50\r\n\r\n{");
-  EXPECT_EQ(slow.rest(), "") << "its time is over";
-  RawClient idle(running.port());
-  EXPECT_EQ(idle.rest(), "");  // throws where it is not hung up on
-  EXPECT_EQ(running.ask("nonsense\r\n\r\n").status, 400);
-}
-
 TEST(SlowClients, IdleConnectionsCostNoThread) {
   ServerOptions options;
   options.clients = 1;
@@ -64,23 +49,6 @@ TEST(SlowClients, ARefusedBodyDoesNotTakeTheAnswerAway) {
     std::this_thread::sleep_for(5ms);
   }
   EXPECT_EQ(client.answer().status, 413);
-}
-
-TEST(SlowClients, BodiesInChunksAndWhenTheyAreAskedFor) {
-  Running running;
-  const std::string head =
-      "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\n"
-      "Content-Type: application/json\r\n";
-  RawClient chunks(running.port(), head + "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n");
-  std::this_thread::sleep_for(50ms);
-  chunks.send("1c\r\n\"prompt\":\"a\",\"max_tokens\":1}\r\n0\r\n\r\n");
-  EXPECT_EQ(chunks.answer().status, 200);
-  const std::string body = R"({"prompt":"a","max_tokens":1})";
-  RawClient expecting(running.port(), head + "Expect: 100-continue\r\nContent-Length: " +
-                                          std::to_string(body.size()) + "\r\n\r\n");
-  EXPECT_EQ(expecting.answer().status, 100);
-  expecting.send(body);
-  EXPECT_EQ(expecting.answer().status, 200);
 }
 
 TEST(SlowClients, RequestsThatComeTogetherAreAllAnswered) {
