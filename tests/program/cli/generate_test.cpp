@@ -41,16 +41,6 @@ class Generating : public Workplace {
   }
 };
 
-TEST_F(Generating, SameSeedSameText) {
-  const Arguments seven = {"--prompt", "the cat", "--max-tokens", "40", "--seed", "7"};
-  const std::string text = text_of(seven);
-  EXPECT_THAT(text, StartsWith("the cat"));
-  EXPECT_EQ(text, text_of(seven));
-  Arguments eight = seven;
-  eight.back() = "8";
-  EXPECT_NE(text, text_of(eight));
-}
-
 TEST_F(Generating, JsonTellsEveryToken) {
   const auto lines = lines_of({"--prompt", "the cat", "--prompt", "a dog", "--max-tokens", "5",
                                "--ignore-end", "--alternatives", "3", "--json"});
@@ -156,6 +146,9 @@ TEST_F(Generating, SamplesOfOnePromptDifferAndComeAgain) {
   EXPECT_NE(lines[0]["text"], lines[1]["text"]);
   EXPECT_NE(lines[1]["text"], lines[2]["text"]);
   EXPECT_EQ(lines, lines_of(three));
+  Arguments with_another_seed = three;
+  with_another_seed[5] = "8";
+  EXPECT_NE(lines[0]["text"], lines_of(with_another_seed)[0]["text"]);
   // The first is what one sample is, and more do not change those before.
   const auto one = lines_of({"--prompt", "the cat", "--max-tokens", "20", "--seed", "7", "--json"});
   EXPECT_EQ(one[0]["text"], lines[0]["text"]);
@@ -304,7 +297,6 @@ TEST_F(Generating, RefusesWithTheReason) {
       {{with("--max-tokens", "-1"), "--max-tokens is '-1', expected a whole number"},
        {with("--temperature", "-1"), "--temperature is '-1', expected a number of"},
        {with("--temperature", "nan"), "--temperature is 'nan', expected a number"},
-       {with("--top-k", "99999999999999999999"), "expected a whole number from 0"},
        {with("--top-p", "0"), "top_p is 0"},
        {with("--beam", "0"), "--beam is '0', expected a whole number from 1"},
        {with("--reading", "fast"), "expected one of: streaming, windowed"},

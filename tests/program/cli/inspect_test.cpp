@@ -22,21 +22,6 @@ class Inspecting : public Workplace {
   }
 };
 
-TEST_F(Inspecting, TheJsonsPartsAddUpToTheLogit) {
-  const Outcome run = inspect({"--text", "In the beginning", "--json"});
-  ASSERT_EQ(run.status, 0) << run.err;
-  const json result = json::parse(run.out);
-  double sum = result["embedding"].get<double>() + result["biases"].get<double>();
-  for (const json& layer : result["layers"]) {
-    sum += layer["persistent_memory"].get<double>();
-    for (const json& head : layer["heads"]) {
-      sum += head["logit"].get<double>();
-      for (const json& memory : head["memories"]) EXPECT_LT(memory["position"], result["position"]);
-    }
-  }
-  EXPECT_NEAR(sum, result["logit"].get<double>(), 1e-4);
-}
-
 TEST_F(Inspecting, PrintsTheTokenItsPartsAndTheMemoriesThatCountMost) {
   const Outcome run =
       inspect({"--text", "In the beginning God created", "--position", "3", "--memories", "2"});

@@ -91,12 +91,6 @@ TEST_F(StudyVerb, HelpShowsTheSettingsOfAStudyAtItsSizes) {
     expect_refused(language_models({setting}), 2, "unknown key 'colour'; there are ");
 }
 
-TEST_F(StudyVerb, RefusesSettingsThatItDoesNotHave) {
-  expect_refused(language_models({"train.stpes=20"}), 2, "did you mean 'steps'?");
-  expect_refused(language_models({"chanels=20"}), 2, "did you mean 'channels'?");
-  EXPECT_FALSE(std::filesystem::exists(path("study/results.csv")));
-}
-
 TEST_F(StudyVerb, AsksTrainedModelsAboutStories) {
   const auto prompts = [&](const Arguments& settings, const std::string& folder) {
     return tessera(joined(

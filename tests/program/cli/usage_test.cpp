@@ -173,8 +173,6 @@ TEST_F(Usage, OptionsThatWouldHaveNoEffectAreRefused) {
   expect_all_refused(
       {{{"generate", "--model", "m", "--beam", "3", "--temperature", "0.5"}, "--beam"},
        {{"generate", "--model", "m", "--beam", "3", "--stop", "."}, "--beam"},
-       {{"generate", "--model", "m", "--alternatives", "3"}, "--json"},
-       {{"generate", "--model", "m", "--eviction", "oldest"}, "--memory-bound"},
        {{"eval", "--model", "m", "--data", "d", "--pairs", "bf16"}, "--reading streaming"},
        {{"eval", "--model", "m", "--data", "d", "--reading", "streaming", "--batch", "3"},
         "--batch counts windows"},
