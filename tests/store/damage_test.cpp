@@ -85,40 +85,32 @@ TEST_F(Damage, OfATokenInTheLedger) {
 }
 
 TEST_F(Damage, OfWhatTheLedgerSays) {
-  EXPECT_THAT(after_sql("DELETE FROM pieces WHERE document = 1"), HasSubstr("are not the"));
-  EXPECT_THAT(after_sql("UPDATE pieces SET tokens = x'4100' WHERE document = 1"),
-              HasSubstr("document 1: piece 0 has 2 bytes"));
-  EXPECT_THAT(after_sql("UPDATE pieces SET tokens = 'text' WHERE document = 1"),
-              HasSubstr("another type"));
-  EXPECT_THAT(after_sql("UPDATE documents SET pairs = pairs + 1 WHERE number = 1"),
-              HasSubstr("'one' gives"));
-  EXPECT_THAT(after_sql("UPDATE documents SET tokens = tokens - 1 WHERE number = 1"),
-              HasSubstr("document 1"));
-  EXPECT_THAT(after_sql("DELETE FROM documents WHERE number = 1"), HasSubstr("pairs"));
-  EXPECT_THAT(after_sql("UPDATE store SET last_change = 1"),
-              HasSubstr("the journal lacks change 1"));
-  EXPECT_THAT(
-      after_sql("UPDATE store SET last_change = 2; INSERT INTO changes VALUES (2, 'forget', "
-                "1, 1, '')"),
-      HasSubstr("the journal lacks change 1"));
-  EXPECT_THAT(after_sql("UPDATE store SET last_change = 1; INSERT INTO changes VALUES (1, 'alter', "
-                        "1, 1, '')"),
-              HasSubstr("a change of the kind 'alter'"));
-  EXPECT_THAT(after_sql("UPDATE settled SET digest = 'x'"),
-              HasSubstr("is older or newer than the ledger beside it"));
-  EXPECT_THAT(after_sql("INSERT INTO settled VALUES (1, 'x')"),
-              HasSubstr("2 matrices are settled, the store has 1"));
-  EXPECT_THAT(after_sql("INSERT INTO settled VALUES (7, 'x')"),
-              HasSubstr("matrix 7 is settled after 1 others"));
-  EXPECT_THAT(after_sql("DELETE FROM store"), HasSubstr("was created with"));
-  EXPECT_THAT(after_sql("DROP TABLE documents"),
-              HasSubstr("ledger.sqlite: its tables are not those of a ledger; it was altered"));
-  EXPECT_THAT(after_sql("PRAGMA user_version = 6"),
-              HasSubstr("has format 6, this version of Tessera reads formats 1 to 5"));
-  EXPECT_THAT(after_sql("PRAGMA user_version = 4"),
-              HasSubstr("its tables are not those of a ledger"));
-  EXPECT_THAT(after_sql("PRAGMA application_id = 2"),
-              HasSubstr("is not the ledger of a memo store"));
+  for (const auto& [change, named] : std::vector<std::pair<const char*, const char*>>{
+           {"DELETE FROM pieces WHERE document = 1", "are not the"},
+           {"UPDATE pieces SET tokens = x'4100' WHERE document = 1",
+            "document 1: piece 0 has 2 bytes"},
+           {"UPDATE pieces SET tokens = 'text' WHERE document = 1", "another type"},
+           {"UPDATE documents SET pairs = pairs + 1 WHERE number = 1", "'one' gives"},
+           {"UPDATE documents SET tokens = tokens - 1 WHERE number = 1", "document 1"},
+           {"DELETE FROM documents WHERE number = 1", "pairs"},
+           {"UPDATE store SET last_change = 1", "the journal lacks change 1"},
+           {"UPDATE store SET last_change = 2; INSERT INTO changes VALUES (2, 'forget', "
+            "1, 1, '')",
+            "the journal lacks change 1"},
+           {"UPDATE store SET last_change = 1; INSERT INTO changes VALUES (1, 'alter', "
+            "1, 1, '')",
+            "a change of the kind 'alter'"},
+           {"UPDATE settled SET digest = 'x'", "is older or newer than the ledger beside it"},
+           {"INSERT INTO settled VALUES (1, 'x')", "2 matrices are settled, the store has 1"},
+           {"INSERT INTO settled VALUES (7, 'x')", "matrix 7 is settled after 1 others"},
+           {"DELETE FROM store", "was created with"},
+           {"DROP TABLE documents",
+            "ledger.sqlite: its tables are not those of a ledger; it was altered"},
+           {"PRAGMA user_version = 6",
+            "has format 6, this version of Tessera reads formats 1 to 5"},
+           {"PRAGMA user_version = 4", "its tables are not those of a ledger"},
+           {"PRAGMA application_id = 2", "is not the ledger of a memo store"}})
+    EXPECT_THAT(after_sql(change), HasSubstr(named)) << change;
 }
 
 TEST_F(Damage, AWrongMatrixWithARightChecksum) {
