@@ -38,8 +38,10 @@ TEST(ThreadMemory, IsEachThreadsOwn) {
   constexpr int64_t kFloats = 1000;
   const int threads = region_threads();
   const ThreadMemory memory(threads, kFloats);
-#pragma omp parallel num_threads(threads)
-  std::fill_n(memory.of(omp_get_thread_num()), kFloats, static_cast<float>(omp_get_thread_num()));
+  // One thread fills several parts where OpenMP may not start so many.
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+  for (int thread = 0; thread < threads; ++thread)
+    std::fill_n(memory.of(thread), kFloats, static_cast<float>(thread));
   for (int thread = 0; thread < threads; ++thread) {
     const float* part = memory.of(thread);
     EXPECT_TRUE(starts_a_cache_line(part));
