@@ -11,6 +11,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/checkpoint/model_directory.h"
+#include "tessera/model/model_kind.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera::test {
