@@ -198,10 +198,6 @@ TEST(MemoryMosaic, TheBaselineHasThePublishedNumberOfParameters) {
   }
 }
 
-TEST(MemoryMosaic, TheSmallestPublishedNetworkHasThemAll) {
-  EXPECT_EQ(MemoryMosaic(published(1, 50304)).parameter_count(), 45713748);
-}
-
 TEST(MemoryMosaic, StatesOfUnequalModelsAreNotStacked) {
   const auto state_of = [](auto change) {
     auto config = small_mosaic(Parameterisation::kNano);

@@ -41,14 +41,6 @@ TEST(Schedule, WithoutWarmupStartsAtTheTop) {
   EXPECT_THROW((Schedule{0.5, 0.1, 0, 10}).at(-1), UsageError);
 }
 
-// BabiStories: 2000 steps up to 5e-3, down to 1e-4 at 80,000.
-TEST(Schedule, TheBabiStoriesRun) {
-  const Schedule schedule{5e-3, 1e-4, 2000, 80000};
-  EXPECT_NEAR(schedule.at(1000), 2.5e-3, 1e-15);
-  EXPECT_NEAR(schedule.at(41000), (5e-3 + 1e-4) / 2, 1e-15);
-  EXPECT_EQ(schedule.at(80000), 1e-4);
-}
-
 TEST(TrainConfig, DecaysUntilTheLastStepByDefault) {
   TrainConfig config;
   EXPECT_EQ(config.schedule().decay_steps, config.steps);
