@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <latch>
 #include <set>
 #include <stdexcept>
 #include <thread>
@@ -372,18 +373,24 @@ TEST_F(Stores, EditsThatWaitTogetherWriteTheMatrixOnce) {
   Replacements replacements(folder_ / "books");
   BusyEdit busy(store);
   std::array<std::thread, 8> others;
+  std::latch all_wait(others.size());
   std::atomic<int> refused = 0;
   for (size_t i = 0; i < others.size(); ++i)
     others[i] = std::thread([&, i] {
       const std::string id = i == 3 ? "one" : std::to_string(i);
+      const Unwanted while_it_waits = [&, told = false]() mutable {
+        if (!std::exchange(told, true)) all_wait.count_down();
+        return false;
+      };
       try {
-        store.edit(jobs::Memorize{id, store::document_text(static_cast<int>(i))}, {});
+        store.edit(jobs::Memorize{id, store::document_text(static_cast<int>(i))}, {},
+                   while_it_waits);
       } catch (const ApiError& error) {
         EXPECT_EQ(error.status(), 409);
         ++refused;
       }
     });
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  all_wait.wait();
   EXPECT_EQ(post("/v1/stores/books/recall", {{"prompt", "The raven"}})["text"],
             " sat above the door.");  // while an edit is busy
   busy.release();
