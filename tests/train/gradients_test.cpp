@@ -106,8 +106,8 @@ float tiny_product() {
 /// The same in each of the threads of a parallel region.
 std::vector<float> tiny_products() {
   std::vector<float> products(omp_get_max_threads());
-#pragma omp parallel
-  products[omp_get_thread_num()] = tiny_product();
+#pragma omp parallel for schedule(static, 1)
+  for (size_t i = 0; i < products.size(); ++i) products[i] = tiny_product();
   return products;
 }
 
