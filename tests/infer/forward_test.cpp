@@ -110,7 +110,8 @@ TEST_F(ForwardOfVectors, RefusesWrongInputs) {
 }
 
 /// What the authors' code computed, to 1e-4 of each tensor's largest absolute value.
-class Golden : public testing::TestWithParam<std::pair<const char*, const char*>> {};
+class Golden : public WeightFiles,
+               public testing::WithParamInterface<std::pair<const char*, const char*>> {};
 
 TEST_P(Golden, OutputsAndGradientsAreThoseOfTheAuthorsCode) {
   const auto& [name, kind] = GetParam();
@@ -129,6 +130,13 @@ TEST_P(Golden, OutputsAndGradientsAreThoseOfTheAuthorsCode) {
   }
   RecordProperty("worst_relative_error", fmt::format("{:.2g}", worst));
   fmt::print("{}: {} tensors, worst relative error {:.2g}\n", name, actual.size(), worst);
+
+  // The names and the numbers go back as they came.
+  export_weights(format, *model, folder_ / "exported.safetensors");
+  const auto given = TensorFile::load(weights);
+  const auto exported = TensorFile::load(folder_ / "exported.safetensors");
+  for (const auto& [tensor, values] : exported.tensors)
+    EXPECT_TRUE(values.equal(given.at(tensor, values.sizes().vec()))) << tensor;
 }
 
 INSTANTIATE_TEST_SUITE_P(

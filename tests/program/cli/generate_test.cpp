@@ -87,12 +87,6 @@ TEST_F(Generating, BeamsAreRankedByTheirMeanPerToken) {
                 line["log_probability"].get<double>() / line["tokens"].size(), 1e-9);
 }
 
-TEST_F(Generating, ABeamThatNoMachineCanHoldIsRefused) {
-  const Outcome run = generate({"--prompt", "the ", "--beam", "1000000000"});
-  expect_refused(run, 2, "1000000000 beams of up to 256 tokens would take about");
-  EXPECT_THAT(run.err, HasSubstr("this machine has"));
-}
-
 TEST_F(Generating, ASearchEndsSoonAfterASignal) {
   Process search = start({"generate", "--model", trained_model(), "--prompt", "the ", "--beam",
                           "30000", "--max-tokens", "200", "--json"});
