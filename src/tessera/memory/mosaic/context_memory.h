@@ -19,6 +19,7 @@ struct ContextMemoryState {
   explicit ContextMemoryState(PairOptions options) : pairs(options) {}
   /// Sequences; 0 before the first step.
   int64_t rows() const { return leaky_key.defined() ? leaky_key.size(0) : 0; }
+  /// As StoredPairs; throw UsageError before the first step, too.
   static ContextMemoryState stack(const std::vector<const ContextMemoryState*>& parts);
   ContextMemoryState select(const std::vector<int64_t>& rows) const;
 
@@ -37,9 +38,10 @@ struct ContextReading {
 /// A contextual memory unit (Zhang et al. 2024, section 3, eq. 7): it stores key-value pairs of the
 /// sequence that it reads, and answers each key by kernel smoothing over the pairs before it.
 /// The value of a pair sees one step past its key, so a pair is complete, and readable, one step
-/// later.
+/// later. Members throw UsageError where x or a state does not fit in shape, dtype or device.
 class ContextMemoryImpl : public torch::nn::Module {
  public:
+  /// The linear maps are drawn as torch::nn::Linear draws them. Throws as MemoryOptions::check.
   explicit ContextMemoryImpl(const MemoryOptions& options);
 
   /// A whole sequence at once, from empty memories: x [B, T, C] -> [B, T, C]. dropout_seed: a seed

@@ -14,7 +14,8 @@ namespace tessera {
 enum class FirstSlots { kDrawn, kZero };
 
 /// A persistent memory unit (Zhang et al. 2024, appendix D.1): the stored pairs are parameters. It
-/// takes the place of a transformer's feed-forward layer.
+/// takes the place of a transformer's feed-forward layer. Members throw UsageError where x or a
+/// leaky average does not fit in shape, dtype or device.
 class PersistentMemoryImpl : public torch::nn::Module {
  public:
   /// slots: M per head, none or more; count: P, independent memories whose readings are averaged

@@ -106,10 +106,11 @@ struct TieredMemoryState {
 /// their own, of which the short-term memory reads the last `short_term` pairs and the long-term
 /// memory all but the last ones, those of the steps i <= t - delay; W_o combines what both read.
 /// Differs from the paper's text, where the short-term memory reads a pair less: this is its figure
-/// 11.
+/// 11. Members throw UsageError where x or a delay does not fit.
 class TieredMemoryImpl : public torch::nn::Module {
  public:
-  /// short_term, delay: as above, from 1 on.
+  /// short_term, delay: as above, from 1 on. Throws UsageError on other numbers, and as
+  /// MemoryOptions::check.
   TieredMemoryImpl(const MemoryOptions& options, int64_t short_term, int64_t delay);
 
   /// A whole sequence from empty memories: x [B, T, C] -> [B, T, C]. delay: that of this sequence;
