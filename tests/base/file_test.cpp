@@ -76,12 +76,14 @@ TEST(AtomicFile, ReplacesNoDeviceAndNoPipe) {
   ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
   std::filesystem::create_symlink("pipe", folder / "link");
   std::filesystem::create_symlink("/proc/self/fd/1", folder / "stdout");  // as /dev has it
-  for (const char* name : {"pipe", "link", "stdout"})
+  std::filesystem::create_symlink("/proc/self/fd/999999", folder / "closed");
+  for (const char* name : {"pipe", "link", "stdout", "closed"})
     EXPECT_THAT(message_of<SystemError>([&] { write_file(folder / name, "text"); }),
                 HasSubstr("is not a regular file, which cannot be replaced; name a file"));
   EXPECT_TRUE(std::filesystem::is_fifo(folder / "link"));
   EXPECT_TRUE(std::filesystem::is_symlink(folder / "stdout"));
-  EXPECT_EQ(entries(folder.path()), 3u);
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "closed"));
+  EXPECT_EQ(entries(folder.path()), 4u);
 }
 
 TEST(CreateFolders, MakesWhatIsMissingAndNamesWhatIsInTheWay) {

@@ -39,15 +39,17 @@ size_t regular_size(int descriptor, const std::filesystem::path& path) {
 }
 
 /// A rename would put a file in the place of a device or a pipe, too, for all who use it; also in
-/// that of /dev/stdout, a link.
+/// that of /dev/stdout, a link, whatever standard output is and even if it is closed.
 void check_replaceable(const std::filesystem::path& path) {
-  struct stat found;
-  if (::stat(path.c_str(), &found) != 0) return;
   std::error_code no_link;
-  const auto target = std::filesystem::read_symlink(path, no_link);
-  if (S_ISREG(found.st_mode) && !target.native().starts_with("/proc/")) return;
-  throw SystemError(fmt::format("{}: is {}, which cannot be replaced; name a file", path.native(),
-                                S_ISDIR(found.st_mode) ? "a folder" : "not a regular file"));
+  const bool is_descriptor =
+      std::filesystem::read_symlink(path, no_link).native().starts_with("/proc/");
+  struct stat found;
+  const bool exists = ::stat(path.c_str(), &found) == 0;
+  if (!is_descriptor && (!exists || S_ISREG(found.st_mode))) return;
+  throw SystemError(
+      fmt::format("{}: is {}, which cannot be replaced; name a file", path.native(),
+                  exists && S_ISDIR(found.st_mode) ? "a folder" : "not a regular file"));
 }
 
 /// Makes a rename in this folder durable.
