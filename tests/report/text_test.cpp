@@ -37,6 +37,7 @@ TEST(RoundedText, RoundsAndHasNoNegativeZero) {
   EXPECT_EQ(significant_text(1234567, 3), "1.23e+06");
   EXPECT_EQ(significant_text(1437.2, 3), "1440");
   EXPECT_EQ(significant_text(-98765, 1), "-100000");
+  EXPECT_EQ(significant_text(999999.9, 3), "1e+06");
   EXPECT_EQ(significant_text(-0.0, 3), "0");
   EXPECT_THROW(fixed_text(1, -1), UsageError);
   EXPECT_THROW(significant_text(1, 0), UsageError);

@@ -44,10 +44,10 @@ std::string significant_text(double value, int digits) {
   check_argument(digits >= 1, "significant_text: digits must be at least 1, got {}", digits);
   if (!std::isfinite(value)) return exact_text(value);
   const std::string text = fmt::format("{:.{}g}", value, digits);
-  if (text.find("e+") == std::string::npos || std::abs(value) >= 1e6) return unsigned_zero(text);
   double rounded = 0;
   std::from_chars(text.data(), text.data() + text.size(), rounded);
-  return fixed_text(rounded, 0);
+  const bool writes_out = text.find("e+") != std::string::npos && std::abs(rounded) < 1e6;
+  return writes_out ? fixed_text(rounded, 0) : unsigned_zero(text);
 }
 
 std::string power_of_ten(int exponent) {
