@@ -28,8 +28,9 @@ const Demands kDemands = {{"tokens", config::between(0, 65536)},
                           {"limit", config::between(1, 10000)},
                           {"measure", config::between(0, 100000)}};
 
-// Bytes of a recital's answer, about: of a recited token, of each of its sources.
-constexpr double kTokenBytes = 200, kSourceBytes = 80;
+// Bytes of a recital's answer, about: of a recited token, of each of its sources, whose document
+// has a short id.
+constexpr double kTokenBytes = 250, kSourceBytes = 120;
 
 constexpr auto kBetweenEvents = std::chrono::milliseconds(100);
 constexpr auto kBetweenSigns = std::chrono::seconds(1);  // of life, while there is nothing to tell

@@ -298,7 +298,7 @@ TEST_F(Stores, PromptsCountWithTheTokensThatMayAnswerThem) {
 }
 
 TEST_F(Stores, ARecitalStopsWhereItsAnswerMayBecomeTooLarge) {
-  tiny_.service.limits.answer_bytes = 2000;  // four tokens with three sources each
+  tiny_.service.limits.answer_bytes = 2500;  // four tokens with three sources each
   const std::string recall = "/v1/stores/books/recall", prompt = "The raven sat";
   EXPECT_EQ(post(recall, {{"prompt", prompt}, {"tokens", 4}})["tokens"].size(), 4u);
   EXPECT_THAT(tiny_.post(recall, {{"prompt", prompt}, {"tokens", 5}}).body,
