@@ -366,7 +366,8 @@ def test_a_fork_may_use_what_it_imported(store):
 def test_numbers_and_paths_of_other_libraries(store):
     numpy = pytest.importorskip("numpy")
     assert len(store.recall("The lamp beside the river", tokens=numpy.int64(5)).tokens) == 5
-    assert store.recall("The lamp beside the river", error_rate=numpy.float32(0.5)).text
+    for number in (numpy.float32(0.5), numpy.longdouble(0.5)):
+        assert store.recall("The lamp beside the river", error_rate=number).text
     assert store.recall("The lamp beside the river", exact=numpy.bool_(True)).text
     asked = store.ask(numpy.array(["The lamp beside the river", "The ship"]))
     assert asked == store.ask(["The lamp beside the river", "The ship"])

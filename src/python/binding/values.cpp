@@ -86,7 +86,10 @@ Json json_of(py::handle value) {
   if (PyUnicode_Check(object)) return text_of(value);
   if (py::isinstance<py::dict>(value)) return table_of(py::reinterpret_borrow<py::dict>(value));
   if (py::hasattr(value, "__fspath__")) return text_of(value.attr("__fspath__")());
-  if (py::hasattr(value, "tolist")) return json_of(value.attr("tolist")());  // NumPy, PyTorch
+  if (py::hasattr(value, "tolist")) {  // of NumPy and PyTorch
+    const py::object plain = value.attr("tolist")();
+    if (Py_TYPE(plain.ptr()) != Py_TYPE(object)) return json_of(plain);  // a long double stays one
+  }
   if (PyIndex_Check(object)) return whole_number_of(value.attr("__index__")());
   if (py::hasattr(value, "__float__")) return value.attr("__float__")().cast<double>();
   if (PySequence_Check(object) && !PyBytes_Check(object)) return list_of(value);
