@@ -31,8 +31,8 @@ namespace fs = std::filesystem;
 using Texts = std::vector<std::string>;
 
 void check_new(const fs::path& folder) {
-  check_argument(!is_there(folder) || fs::is_empty(folder), "{} already exists; name a new folder",
-                 folder.native());
+  const bool is_free = !is_there(folder) || (fs::is_directory(folder) && fs::is_empty(folder));
+  check_argument(is_free, "{} already exists; name a new folder", folder.native());
 }
 
 constexpr int64_t kLearnedVocabulary = 4096;

@@ -316,10 +316,12 @@ TEST_F(StoreJobs, ACertificateHasTheSizeOfTheTextAsItWasMemorized) {
 TEST_F(StoreJobs, AStoreThatIsThereIsNotPlanned) {
   write_file(folder_ / "text", store::document_text(3));
   const Create create{.plan_from = (folder_ / "text").native(), .error = 0.5};
+  write_file(folder_ / "empty", "");
   bool planned = false;
-  EXPECT_THAT(message_of<UsageError>(
-                  [&] { create.run(store(), [&](int64_t, int64_t) { planned = true; }); }),
-              HasSubstr("already exists"));
+  const OnProgress on_progress = [&](int64_t, int64_t) { planned = true; };
+  for (const auto& taken : {store(), folder_ / "empty"})
+    EXPECT_THAT(message_of<UsageError>([&] { create.run(taken, on_progress); }),
+                HasSubstr("already exists"));
   EXPECT_FALSE(planned);
 }
 
