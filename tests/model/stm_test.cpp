@@ -220,6 +220,20 @@ TEST(Stm, ItsKindMakesItFromHyperParameters) {
   EXPECT_THROW(make_language_model("stm", model.hyper_parameters()), UsageError);
 }
 
+// The suite of recurrent networks holds the past of two variants.
+TEST(Stm, InEachVariantAStepReachesItsOwnOutputAndTheLastAndNoneBefore) {
+  for (const StmConfig& config : all_variants()) {
+    const auto model = double_model(config);
+    const at::Tensor x = inputs(2, 12, config);
+    at::Tensor changed = x.clone();
+    changed.select(1, 8).add_(1);
+    const at::Tensor before = model->forward(x), after = model->forward(changed);
+    EXPECT_TRUE(before.slice(1, 0, 8).equal(after.slice(1, 0, 8)));
+    EXPECT_GT(relative_error(after.select(1, 8), before.select(1, 8)), 1e-6);
+    EXPECT_GT(relative_error(after.select(1, 11), before.select(1, 11)), 1e-9);
+  }
+}
+
 TEST(Stm, TheVariantsDiffer) {
   const at::Tensor x = inputs(2, 6, small_stm());
   std::vector<at::Tensor> states;
