@@ -164,7 +164,7 @@ void print_slots(const Inspection& inspection, const InspectedText& text,
   const std::vector<Slot> slots = strongest(slots_of(inspection), count);
   if (slots.empty()) return;
   std::vector<std::string> columns = {"logit", "weight", "layer", "head", "slot"};
-  if (readers) columns.push_back("speaks most at -> what came next");
+  if (readers) columns.push_back("used most at -> what came next");
   Table table("Learned slots that count most", columns);
   for (const auto& [layer, share] : slots) {
     std::vector<Cell> row = {Cell::fixed(share.logit, 4), Cell::fixed(share.weight, 4), layer + 1,
@@ -179,7 +179,8 @@ void print_slots(const Inspection& inspection, const InspectedText& text,
   }
   fmt::print("\n{}", table.text());
   if (!readers)
-    fmt::print("\nOf what these slots speak: tessera inspect --slots, with the model's text.\n");
+    fmt::print(
+        "\nWhere these slots are used most: tessera inspect --slots, with the training text.\n");
 }
 
 void print_inspection(const Inspection& inspection, const InspectedText& text,

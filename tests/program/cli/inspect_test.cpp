@@ -47,7 +47,7 @@ TEST_F(Inspecting, ShowsOfWhatSlotsSpeakOnceThatWasMeasured) {
   ASSERT_EQ(measuring.status, 0) << measuring.err;
   EXPECT_THAT(measuring.out, HasSubstr(path("model") + "/slots.safetensors: for each of "));
   const Outcome run = inspect_copy({"In the beginning"});
-  EXPECT_THAT(run.out, HasSubstr("speaks most at -> what came next"));
+  EXPECT_THAT(run.out, HasSubstr("used most at -> what came next"));
   const json result = json::parse(inspect_copy({"In the beginning", "--json"}).out);
   const json& slot = result["layers"][0]["slots"][0];
   const std::string name = fmt::format("0.{}.{}", slot["head"].dump(), slot["slot"].dump());
