@@ -74,12 +74,14 @@ void check_certificate_can_be_written(const Erase& erase, const fs::path& store)
                  "erasure.json",
                  erase.certificate);
   check_outside(store, "certificate", erase.certificate);
-  std::error_code unknown;
-  for (const fs::path& file : {fs::path(erase.certificate), erase.page()})
-    check_argument(!fs::is_directory(file, unknown),
-                   "'{}' is a folder; the certificate needs a file", file.native());
   const fs::path folder = fs::absolute(erase.certificate).parent_path();
   if (::access(folder.c_str(), W_OK) != 0) throw SystemError(erase.certificate, "write", errno);
+  std::error_code unknown;
+  for (const fs::path& file : {fs::path(erase.certificate), erase.page()}) {
+    check_argument(!fs::is_directory(file, unknown),
+                   "'{}' is a folder; the certificate needs a file", file.native());
+    AtomicFile{file};  // refuses a device, too
+  }
   Json nothing = Json::object();
   if (!erase.key.empty()) store::sign(nothing, erase.key);
 }

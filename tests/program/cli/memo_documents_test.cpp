@@ -1,5 +1,7 @@
 // tessera memo: how documents come, go and are given back.
 
+#include <sys/stat.h>
+
 #include <cmath>
 #include <map>
 
@@ -176,6 +178,9 @@ TEST_F(MemoDocuments, ACertificateShowsWhatWasErased) {
                  "the name of the page beside it");
   expect_refused(memo({"forget", store, "raven", "--certificate", store + "/ledger.sqlite"}), 2,
                  "among the store's own files");
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  expect_refused(memo({"forget", store, "raven", "--certificate", path("pipe")}), 1,
+                 "is not a regular file, which cannot be replaced");
   EXPECT_EQ(json({"documents", store})["data"].size(), 2u) << "nothing was forgotten";
   EXPECT_EQ(memo({"verify", store, "--certificate", path("text.txt")}).status, 3);
 }
