@@ -96,7 +96,7 @@ TEST_F(CompleteTest, RefusesBadOptionsAndShortPrompts) {
   EXPECT_THROW(completed("The raven", {.max_tokens = -1}), UsageError);
   EXPECT_THROW(completed("The raven", {.stop = {""}}), UsageError);
   EXPECT_THAT(message_of<UsageError>([&] { completed("a", greedy(3)); }),
-              HasSubstr("the prompt has 1 tokens; this store needs at least 2"));
+              HasSubstr("the prompt has 1 token; this store needs at least 2"));
 }
 
 TEST(BytesAfter, LeavesOutTheRestOfTheQuestion) {

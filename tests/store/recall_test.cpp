@@ -120,7 +120,7 @@ TEST_F(RecallTest, PredictsAfterTheLastTokensOfTexts) {
 
 TEST_F(RecallTest, RefusesAPromptWithoutAWindow) {
   EXPECT_THAT(message_of<UsageError>([&] { recall_after("a"); }),
-              HasSubstr("the prompt has 1 tokens; this store needs at least 2"));
+              HasSubstr("the prompt has 1 token; this store needs at least 2"));
   EXPECT_THROW(recall_after("abc", {.error_rate = 0}), UsageError);
 }
 

@@ -126,8 +126,8 @@ std::unique_ptr<Learner> make_learner(const Json& configuration, const std::stri
     names.emplace_back(kind.task);
   }
   if (!name.empty() && std::ranges::find(names, name) == names.end())
-    throw UsageError("{}: task.name is '{}'{}; the tasks are: {}", where, name,
-                     suggestion(name, names), fmt::join(names, ", "));
+    throw UsageError("{}: task.name is '{}'; the tasks are: {}{}", where, name,
+                     fmt::join(names, ", "), suggestion(name, names));
   return learner_of<TaskLearner>(TaskTrainingConfig::from_json(configuration, where), where);
 }
 

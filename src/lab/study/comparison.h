@@ -39,8 +39,8 @@ std::vector<Named> chosen_by_name(const std::vector<Named>& all,
   for (const auto& name : chosen) {
     const auto found = std::find(names.begin(), names.end(), name);
     if (found == names.end())
-      throw UsageError("models: there is no '{}'{}; the study has: {}", name,
-                       suggestion(name, names), fmt::join(names, ", "));
+      throw UsageError("models: there is no '{}'; the study has: {}{}", name,
+                       fmt::join(names, ", "), suggestion(name, names));
     result.push_back(all[static_cast<size_t>(found - names.begin())]);
   }
   if (result.empty())

@@ -336,7 +336,7 @@ const Study& find_study(const std::vector<Study>& studies, std::string_view id) 
   }
   const auto same_end = std::ranges::find_if(
       known, [end = fmt::format("/{}", id)](const auto& name) { return name.ends_with(end); });
-  throw UsageError("there is no study '{}'{}; 'tessera study --list' names them all", id,
+  throw UsageError("there is no study '{}'; 'tessera study --list' names them all{}", id,
                    same_end == known.end() ? suggestion(id, known)
                                            : fmt::format("; did you mean '{}'?", *same_end));
 }

@@ -88,9 +88,13 @@ class HelpPage : public CLI::Formatter {
   }
 };
 
-/// What CLI11 says, with its counts of values in words.
+/// What CLI11 says, with its counts of values, and arguments that are missing, in words.
 std::string message_of(const CLI::ParseError& error) {
   const std::string message = error.what();
+  constexpr std::string_view kRequired = " is required";
+  if (message.ends_with(kRequired) && !message.starts_with('-'))
+    return fmt::format("the argument '{}' is missing",
+                       message.substr(0, message.size() - kRequired.size()));
   if (error.get_name() != "ArgumentMismatch") return message;
   const bool missing = message.ends_with("missing");
   return message.substr(0, message.find(':')) +

@@ -110,8 +110,8 @@ std::vector<int64_t> StateDict::shape(const std::string& own_name, size_t rank) 
   if (found == tensors.end()) {
     std::vector<std::string> names;
     for (const auto& [other, view] : tensors) names.push_back(other);
-    throw DataError(path, "tensor '{}' is missing{}; is this a {} file?", prefixed(prefix, tensor),
-                    suggestion(tensor.name, names), known.format->name);
+    throw DataError(path, "tensor '{}' is missing; a {} file has it{}", prefixed(prefix, tensor),
+                    known.format->name, suggestion(tensor.name, names));
   }
   if (found->second.shape.size() != tensor.shape.size())
     throw DataError(path, "tensor '{}' has {} dimensions, expected {}", prefixed(prefix, tensor),

@@ -101,7 +101,8 @@ std::vector<Prediction> StoreReader::predict(
 void check_prompt(const QuestionedStore& store, size_t tokens) {
   const int64_t shortest = memo::window_lengths(store.config().memory).front();
   check_argument(static_cast<int64_t>(tokens) >= shortest,
-                 "the prompt has {} tokens; this store needs at least {}", tokens, shortest);
+                 "the prompt has {} token{}; this store needs at least {}", tokens,
+                 tokens == 1 ? "" : "s", shortest);
 }
 
 bool goes_on(const memo::NextToken& next, bool begun) {

@@ -137,8 +137,9 @@ TEST(Learners, RefuseWhatIsNoTask) {
     return message_of<UsageError>([&] { make_learner(json, "c.toml"); });
   };
   EXPECT_THAT(refusal({{"task", {{"name", "copi"}}}}),
-              AllOf(HasSubstr("c.toml: task.name is 'copi'; did you mean 'copy'?"),
-                    HasSubstr("three-moons, mqar, people, needle, babi, regbench, pong")));
+              AllOf(HasSubstr("c.toml: task.name is 'copi'; the tasks are: "),
+                    HasSubstr("three-moons, mqar, people, needle, babi, regbench, pong; "
+                              "did you mean 'copy'?")));
   EXPECT_THAT(refusal({{"task", 5}}), HasSubstr("task is 5, expected a table with 'name'"));
   EXPECT_THAT(refusal({{"task", Json::object()}}), HasSubstr("a table with 'name'"));
   EXPECT_THAT(refusal({{"task", {{"name", "pong"}}}, {"trian", {{"steps", 1}}}}),

@@ -37,7 +37,7 @@ TEST_F(Inspecting, PrintsTheTokenItsPartsAndTheMemoriesThatCountMost) {
   }
 }
 
-TEST_F(Inspecting, ShowsOfWhatSlotsSpeakOnceThatWasMeasured) {
+TEST_F(Inspecting, ShowsWhereSlotsAreUsedOnceThatWasMeasured) {
   std::filesystem::copy(trained_model(), path("model"), std::filesystem::copy_options::recursive);
   const auto inspect_copy = [&](const Arguments& options) {
     return tessera(joined({"inspect", "--model", path("model"), "--text"}, options));

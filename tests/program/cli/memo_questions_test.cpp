@@ -85,7 +85,7 @@ TEST_F(MemoQuestions, AsksLineByLine) {
   EXPECT_EQ(run.status, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("Once upon a midnight drea\n"));
   EXPECT_THAT(run.out, HasSubstr("Little Lamb who made\n"));
-  EXPECT_THAT(run.err, HasSubstr("the prompt has 1 tokens"));
+  EXPECT_THAT(run.err, HasSubstr("the prompt has 1 token;"));
 }
 
 TEST_F(MemoQuestions, CanFailWhereNothingIsRecited) {

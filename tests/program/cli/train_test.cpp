@@ -162,7 +162,7 @@ TEST_F(Training, OnAGameLeavesARunWhoseAgentRuns) {
         path("y.safetensors")});
   expect_refused(
       tessera({"train", path("pong.toml"), "--out", path("x"), "--set", "task.name=pnog"}), 2,
-      "did you mean 'pong'?; the tasks are: associative-retrieval, nth-farthest, ");
+      "needle, babi, regbench, pong; did you mean 'pong'?\n");
 }
 
 TEST_F(Training, KeepsARunThatIsThere) {

@@ -99,6 +99,7 @@ TEST_F(Usage, SuggestsWhatWasMeant) {
                       {{"tokenizer", "encoed"}, "did you mean 'encode'?"},
                       {{"generate", "--modle", "m"}, "did you mean '--model'?"},
                       {{"inspect"}, "--model is required\nTry 'tessera inspect --help'"},
+                      {{"memo", "memorize", "store"}, "the argument 'files' is missing\n"},
                       {{"study", "memory-mosaics/language-modle"},
                        "did you mean 'memory-mosaics/language-model'?"},
                       {{"generate", "--model", "m", "--max-tokens", "many"}, "many"}},

@@ -75,8 +75,8 @@ const Entry& entry_of(const std::string& name) {
     if (entry.kind.name == name) return entry;
     names.push_back(entry.kind.name);
   }
-  throw UsageError("there is no task '{}'{}; the tasks are: {}", name, suggestion(name, names),
-                   fmt::join(names, ", "));
+  throw UsageError("there is no task '{}'; the tasks are: {}{}", name, fmt::join(names, ", "),
+                   suggestion(name, names));
 }
 
 }  // namespace
