@@ -113,6 +113,11 @@ void TaskTrainingConfig::check() const {
     throw UsageError("data.training_samples is {}, expected at least train.batch, {}",
                      data.training_samples, train.batch);
   if (task.is_object() && !is_named()) return;  // its samples are elsewhere
+  if (data.growing_steps > 0 && training_task.empty())
+    throw UsageError(
+        "data.growing_steps is {}, but [training_task] has no numbers that would grow; leave it "
+        "out",
+        data.growing_steps);
   const TaskShape shape = make_task(task)->shape();
   Json sized_model = model_for(shape);
   for (int64_t step = 0; step <= data.growing_steps; step = next_growth(*this, step))

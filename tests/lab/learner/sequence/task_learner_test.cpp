@@ -290,6 +290,8 @@ TEST(TaskTrainingConfig, RefusesWhatMakesNoTraining) {
            {R"({"data": {"training_samples": 15}})", "at least train.batch"},
            {R"({"data": {"test_samples": 0}})", "data.test_samples"},
            {R"({"data": {"growing_steps": -1}})", "data.growing_steps"},
+           {R"({"data": {"growing_steps": 5}})",
+            "data.growing_steps is 5, but [training_task] has"},
            {R"({"training_task": {"bits": 4}})", "other widths"},
            {R"({"training_task": {"name": "copy"}})", "without a name"},
            {R"({"training_task": {"max_length": "short"}, "data": {"growing_steps": 5}})",
