@@ -336,6 +336,11 @@ TEST(Stm, RefusesBadConfigurations) {
   TwoMemoryOptions options = small_stm().cell_options();
   options.slots = 0;
   EXPECT_THROW(TwoMemoryCell(options, at::kCPU), UsageError);
+  options = small_stm().cell_options();
+  options.width = -1;
+  EXPECT_THROW(ItemMemory(options, at::kCPU), UsageError);
+  EXPECT_THROW(SelfAttention(options, at::kCPU), UsageError);
+  EXPECT_THROW(RelationalMemory(options, at::kCPU), UsageError);
 }
 
 }  // namespace

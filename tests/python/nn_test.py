@@ -177,14 +177,18 @@ def test_what_does_not_fit_is_named(kind):
         memory(torch.zeros(1, 2, C // 2))
     with pytest.raises(ValueError, match="x has shape \\[2, 12\\]"):
         memory(torch.zeros(2, C))
-    with pytest.raises(ValueError, match="heads is 5, which does not divide"):
-        nn.ContextMemory(C, 5)
+    for wrong, reason in (
+        ((C, 5), "^heads is 5, which does not divide channels = 12"),
+        ((C, 0), "^heads is 0, expected 1 to"),
+    ):
+        with pytest.raises(ValueError, match=reason):
+            nn.ContextMemory(*wrong)
     with pytest.raises(ValueError, match="parameterisation is 'other', expected one of: paper, nano"):
         nn.ContextMemory(C, H, parameterisation="other")
 
 
 def test_options_that_make_no_sense_are_refused_at_once(kind):
-    with pytest.raises(ValueError, match="dropout"):
+    with pytest.raises(ValueError, match="^dropout is 1.5"):
         kind[0](dropout=1.5)
     with pytest.raises(ValueError, match="precision is 'half', expected one of: fp32, bf16"):
         kind[0](precision="half")
@@ -209,6 +213,8 @@ def test_correlation_memory_refuses_and_stays_as_it_was():
         with pytest.raises(ValueError, match=r"expected \[3\]|Double"):
             memory.store(keys, values)
     assert memory.matrix.tolist() == torch.ones(2, 3).tolist()
+    with pytest.raises(ValueError, match="-4 rows and 3 columns; expected at least 1 of each"):
+        nn.CorrelationMemory(-4, 3)
 
 
 def test_correlation_memory_has_a_gradient_in_its_keys():

@@ -112,7 +112,7 @@ TEST_F(StoreTest, ADuplicateIsRefusedOrReplaced) {
   memorize(store(), "one", document_text(1));
   const std::string before = digest(store());
   EXPECT_THAT(message_of<UsageError>([&] { memorize(store(), "one", document_text(2)); }),
-              HasSubstr("'one' is stored already"));
+              "'one' is stored already; replace it, or forget it first");
   EXPECT_EQ(digest(store()), before);
   memorize(store(), "one", document_text(2), Duplicates::kReplace);
   EXPECT_EQ(text_of(MemoStore(store()), "one"), document_text(2));

@@ -24,13 +24,20 @@ using Parameters = c10::Dict<std::string, Tensor>;
 /// The tensors that a module's functions read, in any order. Undefined ones do not count.
 using Members = std::vector<Tensor*>;
 
+void check_size(const char* argument, int64_t size, int64_t most = kLargestSize) {
+  TESSERA_CHECK(size >= 1 && size <= most, argument, " is ", size, ", expected 1 to ", most);
+}
+
 /// device: at::kMeta for a memory without any numbers of its own.
 MemoryOptions options_of(int64_t channels, int64_t heads, bool bias,
                          const std::string& parameterisation, const std::string& precision,
                          double dropout, at::Device device) {
-  check_sizes({{"channels", channels}, {"heads", heads}});
-  check_heads(heads, channels);
-  check_dropout_probability(dropout);
+  check_size("channels", channels);
+  check_size("heads", heads);
+  TESSERA_CHECK(channels % heads == 0, "heads is ", heads,
+                ", which does not divide channels = ", channels);
+  TESSERA_CHECK(dropout >= 0 && dropout < 1, "dropout is ", dropout,
+                ", expected 0 <= dropout < 1");
   MemoryOptions options;
   options.channels = channels;
   options.heads = heads;
@@ -139,8 +146,8 @@ Parameters persistent_memory_parameters(int64_t channels, int64_t heads, int64_t
                                         int64_t count, bool bias,
                                         const std::string& parameterisation,
                                         const std::string& precision, double dropout) {
-  check_sizes({{"slots", slots}});
-  check_count("count", count);
+  check_size("slots", slots);
+  check_size("count", count, kMostModules);
   return parameters_of(PersistentMemoryImpl(
       options_of(channels, heads, bias, parameterisation, precision, dropout, at::kCPU), slots,
       count));

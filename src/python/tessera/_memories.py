@@ -131,6 +131,10 @@ class CorrelationMemory(torch.nn.Module):
 
     def __init__(self, rows: int, columns: int) -> None:
         super().__init__()
+        if rows < 1 or columns < 1:
+            raise ValueError(
+                f"CorrelationMemory: {rows} rows and {columns} columns; expected at least 1 of each"
+            )
         self.register_buffer("matrix", torch.zeros(rows, columns))
 
     def store(self, keys: Tensor, values: Tensor) -> None:

@@ -84,10 +84,10 @@ void MemoWriter::check_id(const std::string& id, Duplicates duplicates) const {
   if (!utf8::is_printable(id))
     throw UsageError(
         "the id of a document, '{}', is not UTF-8 or has control characters; rename the file, or "
-        "give it another with --id",
+        "give it another id",
         utf8::printable_line(id));
   if (duplicates == Duplicates::kRefuse && ledger_.find(id))
-    throw UsageError("'{}' is stored already; replace it with --replace, or forget it first", id);
+    throw UsageError("'{}' is stored already; replace it, or forget it first", id);
 }
 
 Memorized MemoWriter::memorize(const std::string& id, std::string_view text, Duplicates duplicates,

@@ -291,7 +291,7 @@ TEST_F(MemoDocuments, ReplacesWhenAskedAndGoesOnWhereItStopped) {
   done({"memorize", store, path("poems/raven")});
   const std::string before = digest(store);
   expect_refused(memo({"memorize", store, path("poems")}), 2,
-                 "'raven' is stored already; replace it with --replace");
+                 "'raven' is stored already; replace it, or forget it first");
   EXPECT_EQ(digest(store), before);
   EXPECT_EQ(done({"memorize", store, path("poems"), "--replace"}),
             "old/lamb: 56 tokens, 122 pairs\n");

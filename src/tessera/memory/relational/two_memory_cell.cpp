@@ -30,11 +30,17 @@ torch::nn::Sequential input_map(int64_t inputs, int64_t hidden, int64_t outputs,
                                linear(hidden, outputs));
 }
 
+void check_slots(const TwoMemoryOptions& options, const char* module) {
+  TESSERA_CHECK(options.slots > 0 && options.width > 0, module, ": ", options.slots,
+                " slots and a width of ", options.width, "; expected 1 or more of each");
+}
+
 }  // namespace
 
 ItemMemoryImpl::ItemMemoryImpl(const TwoMemoryOptions& options, at::Device device)
     : options_(options) {
   const int64_t D = options.width;
+  TESSERA_CHECK(D > 0, "ItemMemory: a width of ", D, "; expected 1 or more");
   initial = register_parameter("initial", at::zeros({D, D}, device));
   if (!options.gated) return;
   const bool of_code = options.equations.gates == ops::GateForm::kSigmoid;
@@ -65,6 +71,7 @@ at::Tensor ItemMemoryImpl::write(const at::Tensor& memory, const at::Tensor& lef
 
 SelfAttentionImpl::SelfAttentionImpl(const TwoMemoryOptions& options, at::Device device)
     : options_(options) {
+  check_slots(options, "SelfAttention");
   const int64_t N = options.slots, D = options.width;
   const bool of_columns = options.equations.projection != MemoryProjection::kRows;
   projection =
@@ -109,6 +116,7 @@ ops::Associations SelfAttentionImpl::forward(const at::Tensor& item, const at::T
 
 RelationalMemoryImpl::RelationalMemoryImpl(const TwoMemoryOptions& options, at::Device device)
     : options_(options) {
+  check_slots(options, "RelationalMemory");
   const int64_t N = options.slots, D = options.width;
   alpha1 = blend_factor("alpha1", options.alpha1, device);
   alpha2 = blend_factor("alpha2", options.alpha2, device);

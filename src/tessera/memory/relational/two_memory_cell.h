@@ -125,6 +125,7 @@ struct TwoMemoryOptions {
 /// starts at 1. Without gates there is no squashing either.
 class ItemMemoryImpl : public torch::nn::Module {
  public:
+  /// Throws UsageError on a width below 1.
   explicit ItemMemoryImpl(const TwoMemoryOptions& options, at::Device device = at::kCPU);
 
   /// What the input adds to the gates of every row, [T, B, 2D]: the gates of the paper see x
@@ -149,6 +150,7 @@ TORCH_MODULE(ItemMemory);
 /// (Le et al. 2020, eq. 4-8).
 class SelfAttentionImpl : public torch::nn::Module {
  public:
+  /// Throws UsageError on slots or a width below 1.
   explicit SelfAttentionImpl(const TwoMemoryOptions& options, at::Device device = at::kCPU);
 
   /// SAM(M + left ⊗ right) as its factors: item M [B, D, D], left and right [B, D]; where left is
@@ -172,6 +174,7 @@ TORCH_MODULE(SelfAttention);
 /// (Le et al. 2020, eq. 11-13).
 class RelationalMemoryImpl : public torch::nn::Module {
  public:
+  /// Throws UsageError on slots or a width below 1.
   explicit RelationalMemoryImpl(const TwoMemoryOptions& options, at::Device device = at::kCPU);
 
   /// eq. 12 is R_t = decay R_{t-1} + gain S_t: (α1, 1) in the code, (1, α1) in the paper, (0, 1)
