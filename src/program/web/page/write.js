@@ -72,6 +72,7 @@ class Writer {
     const names = [model.value, beside.value].filter((name) => name !== "");
     const columns = names.map((name) => this.column(name));
     this.columns.replaceChildren(make("div", {class: "beside"}, ...columns.map((column) => column.element)), shadeLegend());
+    if (keepOld) columns[0].element.focus();  // the alternative that was picked had the focus, and is gone
     this.stopButton.disabled = false;
     this.status.textContent = "Writing\u2026";
     const complete = await Promise.all(columns.map((column) => this.stream(column, writing.signal)));
@@ -89,7 +90,7 @@ class Writer {
       },
     });
     const facts = make("p", {class: "soft facts"});
-    const element = make("article", {class: "card", "aria-label": `Text by ${model}`},
+    const element = make("article", {class: "card", tabindex: -1, "aria-label": `Text by ${model}`},
       make("h3", {}, model), written.box, facts);
     return {model, written, facts, element};
   }

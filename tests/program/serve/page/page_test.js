@@ -89,6 +89,20 @@ describe("Write", () => {
     assert.equal(await joined(page), before);
   }));
 
+  test("goes on from an alternative with keys alone", () => onPage(kAsk, async (page) => {
+    await page.waitForSelector(kDone);
+    const before = await joined(page);
+    await page.locator("#write [data-index='3']").focus();
+    await page.keyboard.press("Enter");
+    await page.locator("#write .explanation .alternative").nth(1).focus();
+    await page.keyboard.press("Enter");
+    await page.waitForFunction((text) => document.querySelector("#write textarea").value.startsWith(text), "the cat " + before.slice(0, 3));
+    await page.waitForSelector(kDone);
+    assert.equal(await page.evaluate(() => document.activeElement.ariaLabel), "Text by mosaic");
+    await page.keyboard.press("Tab");
+    assert.equal(await page.evaluate(() => document.activeElement.dataset.index), "0");
+  }));
+
   test("shows which memories made a token, with keys alone", () => onPage(kAsk, async (page) => {
     await page.waitForSelector(kDone);
     const written = await joined(page);
