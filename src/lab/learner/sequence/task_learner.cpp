@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <nlohmann/json.hpp>
+#include <ranges>
 
 #include "lab/learner/task_tables.h"
 #include "lab/task/sequence/draws.h"
@@ -45,20 +46,28 @@ at::Tensor answers_of(SequenceModel& model, const TaskBatch& batch,
   return language_model->logits(outputs.index({batch.answers.slice(0, batch.first_answer)}));
 }
 
-/// The first `count` samples of a split, or as many as there are, in batches.
+/// The numbers of the first `count` samples of a split, or of as many as there are, in batches.
+std::vector<std::vector<int64_t>> samples_of(const SequenceTask& task, int64_t count,
+                                             int64_t rows) {
+  return batches_in_order(std::min(count, task.samples().value_or(count)), rows);
+}
+
 std::vector<TaskBatch> batches_of(const SequenceTask& task, uint64_t seed, int64_t count,
                                   int64_t rows) {
-  count = std::min(count, task.samples().value_or(count));
   std::vector<TaskBatch> batches;
-  for (const auto& samples : batches_in_order(count, rows))
+  for (const auto& samples : samples_of(task, count, rows))
     batches.push_back(make_batch(task, seed, samples, BatchSizes::kOwn));
   return batches;
 }
 
-Metrics measure_batches(SequenceModel& model, const std::vector<TaskBatch>& batches,
+/// batches: TaskBatches, each of which may be made when it is read.
+template <std::ranges::sized_range Batches>
+Metrics measure_batches(SequenceModel& model, const Batches& batches,
                         const Learner::OnBatch& on_batch) {
   TaskScore score;
   double loss = 0;
+  int64_t done = 0;
+  bool of_vectors = false;
   for (const TaskBatch& on_host : batches) {
     InterruptGuard::stop_if_interrupted("the score on test samples");
     const TaskBatch batch = on_host.to(device_of(model));
@@ -66,15 +75,15 @@ Metrics measure_batches(SequenceModel& model, const std::vector<TaskBatch>& batc
     const TaskScore of_batch = score_answers(answers, batch);
     loss += answer_loss(answers, batch).item().toDouble() * static_cast<double>(of_batch.symbols);
     score += of_batch;
-    on_batch(&on_host - batches.data() + 1, std::ssize(batches));
+    of_vectors = batch.kind == TargetKind::kVectors;
+    on_batch(++done, std::ranges::ssize(batches));
   }
   Metrics metrics = {{"loss", loss / static_cast<double>(score.symbols)},
                      {"wrong_per_sequence", score.wrong_per_sequence()},
                      {"accuracy", score.accuracy()},
                      {"padded_accuracy", score.padded_accuracy()},
                      {"perfect_share", score.perfect_share()}};
-  if (batches.front().kind == TargetKind::kVectors)
-    metrics["mean_absolute_error"] = score.mean_absolute_error();
+  if (of_vectors) metrics["mean_absolute_error"] = score.mean_absolute_error();
   return metrics;
 }
 
@@ -177,7 +186,11 @@ std::vector<TrivialScore> TaskLearner::trivial_scores() const {
 
 Metrics measure(SequenceModel& model, const SequenceTask& task, uint64_t seed, int64_t count,
                 int64_t rows, const Learner::OnBatch& on_batch) {
-  return measure_batches(model, batches_of(task, seed, count, rows), on_batch);
+  const auto batches = samples_of(task, count, rows);
+  const auto made = std::views::transform(batches, [&](const std::vector<int64_t>& samples) {
+    return make_batch(task, seed, samples, BatchSizes::kOwn);
+  });
+  return measure_batches(model, made, on_batch);
 }
 
 std::vector<ShownMetric> shown_metrics(const SequenceTask& task) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <nlohmann/json.hpp>
 
 #include "lab/learner/sequence/task_learner.h"
@@ -189,10 +190,13 @@ class Echo : public SequenceTask {
     sample.add_row(1)[0] = static_cast<float>((seed + static_cast<uint64_t>(index)) % 2);
     sample.bits = sample.inputs;
     sample.answers = 1;
+    ++drawn;
     return sample;
   }
   config::Json describe(uint64_t, int64_t index) const override { return {{"index", index}}; }
   std::vector<Level> levels() const override { return {}; }
+
+  mutable std::atomic<int64_t> drawn = 0;
 };
 
 TEST_F(FileTasks, ATaskOfTheCallersOwnIsTrainedOn) {
@@ -208,6 +212,18 @@ TEST_F(FileTasks, ATaskOfTheCallersOwnIsTrainedOn) {
   EXPECT_EQ(test.at("wrong_per_sequence") + test.at("perfect_share"), 1);
   config.train.steps = 3;
   train(Start::kResume);
+}
+
+TEST_F(FileTasks, MeasuringDrawsTheSamplesOfOneBatchAtATime) {
+  TaskTrainingConfig config = tiny();
+  config.task = {{"own", "echo"}};
+  const auto echo = std::make_shared<Echo>();
+  TaskLearner learner(config, {echo, echo, echo});
+  const int64_t before = echo->drawn;
+  std::vector<int64_t> drawn;
+  measure(learner.model(), *echo, 1, 12, 4,
+          [&](int64_t, int64_t) { drawn.push_back(echo->drawn - before); });
+  EXPECT_EQ(drawn, (std::vector<int64_t>{4, 8, 12}));
 }
 
 }  // namespace
