@@ -68,6 +68,9 @@ TEST(AtomicFile, CreatesItsFolderAndNamesWhatCannotBeWritten) {
               HasSubstr("a/b/c"));
   EXPECT_THAT(message_of<SystemError>([&] { write_file(folder / "a", "text"); }),
               HasSubstr("a: is a folder, which cannot be replaced; name a file"));
+  EXPECT_THROW(check_writable(folder / "a"), SystemError);
+  check_writable(folder / "a/b/c");
+  EXPECT_EQ(read_file(folder / "a/b/c"), "deep");
   EXPECT_EQ(entries(folder.path()), 1u);
 }
 

@@ -67,6 +67,7 @@ std::vector<std::string> read_texts(const TrainOptions& options) {
 void run_train(const TrainOptions& options) {
   if (options.vocabulary && options.kind != Kind::kBpe)
     throw UsageError("--vocabulary is the size of a BPE; bytes and characters have their own");
+  check_writable(options.out);
   const std::vector<std::string> texts = read_texts(options);
   const Tokenizer tokenizer = train(options, texts);
   tokenizer.save(options.out);

@@ -126,6 +126,7 @@ void run_eval(const EvalArguments& options) {
   if (job.data.empty()) throw UsageError("--data is missing: which text is to be read?");
   const auto processes = meet_processes(Rendezvous::from_environment());
   const bool leads = !processes || processes->leads();
+  if (leads && !options.per_position.empty()) check_writable(options.per_position);
   const ModelFolder folder = ModelFolder::load(options.model, options.placement);
   const TextSource source = TextSource::from_path(job.data, job.suffix);
   const auto memory = store_memory(folder, options.model, options.store);

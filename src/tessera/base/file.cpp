@@ -110,6 +110,10 @@ void AtomicFile::write(std::string_view text) {
   write_all(descriptor_, text, path_);
 }
 
+void check_writable(const std::filesystem::path& path) {
+  const AtomicFile file(path);
+}
+
 void write_all(int descriptor, std::string_view bytes, const std::filesystem::path& path) {
   write_each(bytes, path,
              [&](std::string_view left) { return ::write(descriptor, left.data(), left.size()); });

@@ -38,6 +38,10 @@ class AtomicFile {
   int descriptor_ = -1;
 };
 
+/// Throws SystemError where AtomicFile does for this path: to be called before the work whose
+/// result it is to hold. Leaves no trace but the folder.
+void check_writable(const std::filesystem::path& path);
+
 /// Writes all of the bytes to an open file. path: names it in the SystemError (disk full).
 void write_all(int descriptor, std::string_view bytes, const std::filesystem::path& path);
 

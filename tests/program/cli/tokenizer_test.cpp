@@ -80,6 +80,10 @@ TEST_F(TokenizerVerb, RefusesWithTheReason) {
   expect_refused(tessera({"tokenizer", "train", path("none.txt"), "--out", path("x.json")}), 1,
                  "none.txt: cannot open");
   EXPECT_FALSE(std::filesystem::exists(path("x.json")));
+  // Also before the texts are read.
+  expect_refused(
+      tessera({"tokenizer", "train", path("none.txt"), "--out", path("text.txt/x.json")}), 1,
+      "text.txt: cannot create");
 }
 
 TEST_F(TokenizerVerb, LearnsFromAFolderAndRefusesWhatIsNoText) {
