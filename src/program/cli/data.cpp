@@ -8,6 +8,7 @@
 #include "program/cli/program.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
+#include "tessera/base/interrupt.h"
 #include "tessera/data/text_source.h"
 
 namespace tessera::cli {
@@ -27,6 +28,7 @@ size_t write_joined(const TextSource& source, const std::string& path) {
   AtomicFile file(path);
   size_t bytes = 0;
   source.for_each([&](const std::string&, std::string_view text) {
+    InterruptGuard::stop_if_interrupted(path + " was not written: interrupted");
     file.write(text);
     bytes += text.size();
   });
@@ -49,6 +51,7 @@ size_t write_documents(const TextSource& source, const std::filesystem::path& fo
                        document_path(folder, source.name(i)).string());
   size_t bytes = 0;
   source.for_each([&](const std::string& name, std::string_view text) {
+    InterruptGuard::stop_if_interrupted("interrupted before all documents were written");
     write_file(document_path(folder, name), text);
     bytes += text.size();
   });
@@ -59,6 +62,7 @@ void run_text(const TextOptions& options) {
   if (options.out.empty() == options.documents.empty())
     throw UsageError("data text: give either --out FILE or --documents FOLDER");
   const TextSource source = source_of(options);
+  const InterruptGuard guard;
   const size_t bytes = options.out.empty() ? write_documents(source, options.documents)
                                            : write_joined(source, options.out);
   fmt::print("{}: {}, {} bytes\n", options.out.empty() ? options.documents : options.out,

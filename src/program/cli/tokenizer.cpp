@@ -11,6 +11,7 @@
 #include "program/jobs/tokenizer_jobs.h"
 #include "tessera/base/config.h"
 #include "tessera/base/file.h"
+#include "tessera/base/interrupt.h"
 #include "tessera/base/number.h"
 #include "tessera/data/bpe_trainer.h"
 #include "tessera/data/text_source.h"
@@ -70,7 +71,11 @@ void run_train(const TrainOptions& options) {
   check_writable(options.out);
   const std::vector<std::string> texts = read_texts(options);
   const Tokenizer tokenizer = train(options, texts);
-  tokenizer.save(options.out);
+  {
+    const InterruptGuard guard;  // a signal waits until all is written
+    tokenizer.save(options.out);
+    InterruptGuard::stop_if_interrupted("interrupted after " + options.out + " was written");
+  }
   size_t bytes = 0, tokens = 0;
   for (const auto& text : texts) {
     bytes += text.size();

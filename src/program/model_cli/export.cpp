@@ -9,6 +9,7 @@
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
+#include "tessera/base/interrupt.h"
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/model/language_model.h"
 
@@ -27,6 +28,7 @@ void export_format(const ExportArguments& options) {
   if (options.to.empty() && !source)
     throw UsageError("--to is needed: {} was not imported from another format", options.model);
   const ForeignFormat format = options.to.empty() ? *source : ForeignFormat{options.to, ""};
+  const InterruptGuard guard;  // a signal waits until all is written
   export_weights(format, *model, options.out);
   fmt::print("{}: {} parameters as {}\n", options.out, model->parameter_count(), format.name);
 }
@@ -37,6 +39,7 @@ void export_directory(const ExportArguments& options) {
   if (std::filesystem::exists(to))
     throw UsageError("--out: {} exists; name a directory that does not", to.native());
   const auto model = load_to_read(from, options.weights);
+  const InterruptGuard guard;  // a signal waits until all is written
   save_model(to, *model, source_of_model(from));
   constexpr const char* kTokenizer = "tokenizer.json";
   if (std::filesystem::exists(from / kTokenizer))

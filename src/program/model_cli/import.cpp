@@ -11,6 +11,7 @@
 #include "program/model_cli/model_verbs.h"
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
+#include "tessera/base/interrupt.h"
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/data/tokenizer.h"
 #include "tessera/model/language_model.h"
@@ -59,6 +60,7 @@ void run_import(ImportOptions& options) {
   const std::filesystem::path out = options.out;
   if (std::filesystem::exists(out / "config.json"))
     throw UsageError("{} holds a model already; give another --out, or remove it", options.out);
+  const InterruptGuard guard;  // a signal waits until all is written
   if (!options.tokenizer.empty())
     fitting_tokenizer(options.tokenizer, *imported.model).save(out / "tokenizer.json");
   save_model(out, *imported.model, imported.format);

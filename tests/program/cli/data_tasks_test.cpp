@@ -128,5 +128,33 @@ TEST_F(DataOfTasks, RefusesWhatItCannotMake) {
       2);
 }
 
+/// The same of other verbs that write files.
+TEST_F(DataOfTasks, LeaveNothingUnfinishedAfterASignal) {
+  if (!test::calls_are_counted()) GTEST_SKIP() << test::kNotCounted;
+  const Arguments commands[] = {
+      {"data", "text", path("text.txt"), "--out", path("made/text")},
+      {"data", "text", path("text.txt"), "--documents", path("made")},
+      {"data", "copy", "--tensors", path("made/copy.safetensors")},
+      {"data", "regbench", "--count", "1", "--tensors", path("made/regbench.safetensors")},
+      {"data", "babi", "--task", "1", "--train", "9", "--out", path("made")},
+      {"data", "stories", "--stories", "2", "--valid", "2", "--questions", "1", "--out",
+       path("made")},
+      {"tokenizer", "train", path("text.txt"), "--vocabulary", "260", "--out", path("made/t.json")},
+      {"export", "--model", trained_model(), "--weights", "int8", "--out", path("made/model")}};
+  for (const Arguments& command : commands) {
+    const auto in_new_folder = [&](int64_t system_calls) {
+      std::filesystem::remove_all(path("made"));
+      std::filesystem::create_directory(path("made"));
+      return start(command, {.system_calls = system_calls, .signal_number = SIGINT});
+    };
+    const int64_t calls = in_new_folder(test::kAllCalls).system_calls();
+    for (int64_t before_end = 2; before_end < 26; before_end += 2) {
+      in_new_folder(calls - before_end).wait();
+      for (const auto& entry : std::filesystem::recursive_directory_iterator(path("made")))
+        EXPECT_THAT(entry.path().native(), testing::Not(HasSubstr("unfinished"))) << before_end;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tessera::cli

@@ -5,6 +5,7 @@
 
 #include "lab/task/babi/simulated_tasks.h"
 #include "tessera/base/file.h"
+#include "tessera/base/interrupt.h"
 
 namespace tessera::task {
 namespace {
@@ -82,10 +83,13 @@ void write_babi_folder(const std::filesystem::path& folder, int64_t task, uint64
   check_range(sizes.training, 1, kMostQuestions, "babi: training questions");
   check_range(sizes.validation, 1, kMostQuestions, "babi: validation questions");
   check_range(sizes.test, 1, kMostQuestions, "babi: test questions");
+  const InterruptGuard guard;
   const auto write_split = [&](Split split, int64_t questions) {
     AtomicFile file(folder / babi_file_name(task, split));
-    write_babi(task, split_seed(seed, split), questions,
-               [&](std::string_view text) { file.write(text); });
+    write_babi(task, split_seed(seed, split), questions, [&](std::string_view text) {
+      InterruptGuard::stop_if_interrupted("interrupted before all files were written");
+      file.write(text);
+    });
     file.commit();
   };
   write_split(Split::kTraining, sizes.training);

@@ -108,6 +108,7 @@ void write_pong_tensors(const PongRecord& record, const std::filesystem::path& p
               rewards.push_back(outcome.reward);
             });
   const auto n = std::ssize(actions);
+  const InterruptGuard guard;  // a signal waits until the file is written
   safetensors::write(
       path,
       {{"observations", tensor_of(observations, {n + 1, size, size})},

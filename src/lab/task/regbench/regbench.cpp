@@ -10,6 +10,7 @@
 #include "lab/task/sequence/sequence_task.h"
 #include "tessera/base/consecutive.h"
 #include "tessera/base/error.h"
+#include "tessera/base/interrupt.h"
 #include "tessera/base/safetensors.h"
 
 namespace tessera::task {
@@ -237,6 +238,7 @@ void write_regbench_tensors(const RegBench& task, const RegBenchSet& set, int64_
   const std::vector<int64_t> automata = consecutive(count, first);
   const RegBenchArrays arrays = make_regbench_arrays(task, set, automata);
   const auto [B, T, V] = std::tuple(arrays.sequences, arrays.steps, arrays.vocabulary);
+  const InterruptGuard guard;  // a signal waits until the file is written
   safetensors::write(path,
                      {{"inputs", tensor_of(arrays.inputs, {B, T})},
                       {"targets", tensor_of(arrays.targets, {B, T})},

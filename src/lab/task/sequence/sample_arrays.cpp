@@ -7,6 +7,7 @@
 
 #include "tessera/base/consecutive.h"
 #include "tessera/base/error.h"
+#include "tessera/base/interrupt.h"
 
 namespace tessera::task {
 namespace {
@@ -89,6 +90,7 @@ void write_tensors(const SequenceTask& task, uint64_t seed, int64_t first, int64
                           int64_t width) {
     return numbers.empty() ? tensor_of(symbols, {T, B}) : tensor_of(numbers, {T, B, width});
   };
+  const InterruptGuard guard;  // a signal waits until the file is written
   safetensors::write(
       path,
       {{"inputs", tensor(arrays.inputs, arrays.tokens, arrays.shape.input_width)},

@@ -8,9 +8,12 @@
 
 #include "lab/task/sequence/sequence_task.h"
 #include "tessera/base/file.h"
+#include "tessera/base/interrupt.h"
 
 namespace tessera::task::stories {
 namespace {
+
+constexpr const char* kWritingStopped = "interrupted while stories were written";
 
 int64_t count_words(std::string_view text) {
   return std::count(text.begin(), text.end(), ' ') + std::count(text.begin(), text.end(), '\n') + 1;
@@ -52,10 +55,12 @@ std::vector<Question> first_questions(uint64_t set, int64_t per_kind) {
   check_range(per_kind, 1, 1'000'000, "stories: questions of a kind");
   std::vector<Question> chosen;
   std::array<int64_t, enum_names(QuestionKind()).size()> of_kind = {};
-  for (int64_t index = 0; std::ssize(chosen) < per_kind * std::ssize(of_kind); ++index)
+  for (int64_t index = 0; std::ssize(chosen) < per_kind * std::ssize(of_kind); ++index) {
+    InterruptGuard::stop_if_interrupted(kWritingStopped);
     for (Question& question : write_story(set, index).questions)
       if (of_kind[static_cast<size_t>(question.kind)]++ < per_kind)
         chosen.push_back(std::move(question));
+  }
   return chosen;
 }
 
@@ -65,10 +70,13 @@ void write_story_folder(const std::filesystem::path& folder, uint64_t seed,
   check_range(sizes.words, 0, kMostStories * 100, "stories: words to train on");
   check_range(sizes.validation, 0, kMostStories, "stories: stories to validate on");
   check_range(sizes.questions, 0, 1'000'000, "stories: questions of a kind");
+  const InterruptGuard guard;
   const auto write_split = [&](const char* name, Split split, int64_t stories, int64_t words) {
     AtomicFile file(folder / name);
-    write_stories(split_seed(seed, split), stories, words,
-                  [&](std::string_view text) { file.write(text); });
+    write_stories(split_seed(seed, split), stories, words, [&](std::string_view text) {
+      InterruptGuard::stop_if_interrupted(kWritingStopped);
+      file.write(text);
+    });
     file.commit();
   };
   write_split("train.txt", Split::kTraining, sizes.words > 0 ? 0 : sizes.stories, sizes.words);
