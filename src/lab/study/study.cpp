@@ -124,6 +124,13 @@ bool is_bound(const std::string& path, const std::vector<std::string_view>& boun
          });
 }
 
+/// Whether the names have this path, or an end of it.
+bool is_among(const std::string& path, const SettingNames& names) {
+  return std::ranges::any_of(names, [&](std::string_view name) {
+    return path == name || path.ends_with("." + std::string(name));
+  });
+}
+
 /// What the settings mean, in the order of flattened().
 void collect_help(const std::vector<config::Field>& fields, std::vector<std::string_view>& help) {
   for (const config::Field& field : fields) {
@@ -151,10 +158,11 @@ std::string first_difference(const Json& before, const Json& now) {
 }
 
 /// Each setting with what it means, and its values at the three sizes: "channels = 128 (quick 32,
-/// paper 512)". The fields are those of one configuration with other values.
+/// paper 512)", but for those left out. The fields are those of one configuration with other
+/// values.
 std::string settings_text(const std::vector<config::Field>& quick,
                           const std::vector<config::Field>& standard,
-                          const std::vector<config::Field>& paper) {
+                          const std::vector<config::Field>& paper, const SettingNames& left_out) {
   const auto small = flattened(config::fields_to_json(quick)),
              usual = flattened(config::fields_to_json(standard)),
              large = flattened(config::fields_to_json(paper));
@@ -163,6 +171,7 @@ std::string settings_text(const std::vector<config::Field>& quick,
   std::string text;
   for (size_t i = 0; i < usual.size(); ++i) {
     const auto& [path, value] = usual[i];
+    if (is_among(path, left_out)) continue;
     const bool equal = small[i].value == value && large[i].value == value;
     const std::string sizes =
         equal ? "" : fmt::format(" (quick {}, paper {})", small[i].value, large[i].value);
@@ -282,8 +291,16 @@ void StudyContext::check_folder() const {
 
 void StudyContext::describe(const std::vector<config::Field>& quick,
                             const std::vector<config::Field>& standard,
-                            const std::vector<config::Field>& paper) {
-  throw Described{settings_text(quick, standard, paper)};
+                            const std::vector<config::Field>& paper, const SettingNames& left_out) {
+  throw Described{settings_text(quick, standard, paper, left_out)};
+}
+
+void StudyContext::refuse_overrides(const SettingNames& refused) const {
+  for (const auto& [path, value] : flattened(options_.overrides))
+    if (is_among(path, refused))
+      throw UsageError(
+          "study settings: {} would have no effect, the study sets it itself (seeds by --seed)",
+          path);
 }
 
 std::string describe_settings(const Study& study) {

@@ -108,6 +108,19 @@ auto all_but(const std::vector<std::string_view>& unused, Visitor& field) {
   };
 }
 
+/// Names of settings: their paths ("train.seed"), or the ends of them ("seed").
+using SettingNames = std::vector<std::string_view>;
+
+/// Those that a study sets itself, as its struct of settings lists them. They are part of what it
+/// keeps, but are not offered, and an override of one is refused.
+template <typename T>
+SettingNames set_by_study() {
+  if constexpr (requires { T::kSetByStudy; })
+    return T::kSetByStudy;
+  else
+    return {};
+}
+
 /// What a running study sees: its options, its settings, its folder, and the results it fills.
 class StudyContext {
  public:
@@ -132,7 +145,9 @@ class StudyContext {
   T settings(const T& quick, const T& standard, const T& paper,
              const std::vector<std::string_view>& bound = kEverySetting) {
     if (describes_)
-      describe(config::fields_of(quick), config::fields_of(standard), config::fields_of(paper));
+      describe(config::fields_of(quick), config::fields_of(standard), config::fields_of(paper),
+               set_by_study<T>());
+    refuse_overrides(set_by_study<T>());
     const T* all[] = {&quick, &standard, &paper};
     T chosen = *all[static_cast<int>(options_.size)];
     config::from_json(options_.overrides, chosen, "study settings");
@@ -177,7 +192,9 @@ class StudyContext {
   void check_folder() const;
   [[noreturn]] static void describe(const std::vector<config::Field>& quick,
                                     const std::vector<config::Field>& standard,
-                                    const std::vector<config::Field>& paper);
+                                    const std::vector<config::Field>& paper,
+                                    const SettingNames& left_out);
+  void refuse_overrides(const SettingNames& refused) const;
   friend std::string describe_settings(const Study& study);
 
   const Study& study_;

@@ -223,6 +223,8 @@ TEST_F(StmStudies, GoOnWhereTheyStopped) {
 
 TEST_F(StmStudies, RefuseModelsThatTheyDoNotHave) {
   EXPECT_THAT(refusal("copy", {{"models", {"LTSM"}}}), HasSubstr("did you mean 'LSTM'?"));
+  EXPECT_THAT(refusal("copy", {{"train", {{"seed", 2}}}}), HasSubstr("train.seed would have no"));
+  EXPECT_THAT(refusal("copy", {{"stm", {{"inputs", 2}}}}), HasSubstr("stm.inputs would have no"));
   EXPECT_THAT(refusal("copy", {{"models", Json::array()}}), HasSubstr("models is empty"));
   EXPECT_THAT(refusal("copy", {{"runs", 0}}), HasSubstr("runs is 0"));
 }

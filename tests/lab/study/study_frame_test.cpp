@@ -16,7 +16,9 @@
 namespace tessera {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 struct ExampleSettings {
   int64_t runs = 100;
@@ -30,6 +32,19 @@ struct ExampleSettings {
     field("rate", rate, "learning rate");
     field("note", note, "a text");
     field("sizes", sizes, "a list");
+  }
+};
+
+struct OwnRate {
+  ExampleSettings train;
+  int64_t rate = 1;
+
+  static inline const SettingNames kSetByStudy = {"train.rate"};
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("train", train, "a training");
+    field("rate", rate, "another rate");
   }
 };
 
@@ -144,6 +159,22 @@ TEST_F(StudyFrame, RefusesUnknownOverridesAndWritesNothing) {
   without_settings.run = [](StudyContext&) {};
   EXPECT_THROW(run_study(without_settings, options_), UsageError);
   EXPECT_FALSE(std::filesystem::exists(options_.folder));
+}
+
+TEST_F(StudyFrame, OffersNoSettingThatItSetsItself) {
+  Study study = example();
+  study.run = [](StudyContext& context) {
+    context.settings(OwnRate(), OwnRate());
+    context.results().add_point({"q", 10, 1});
+  };
+  EXPECT_THAT(describe_settings(study), AllOf(HasSubstr("  train.runs = "), HasSubstr("  rate = "),
+                                              Not(HasSubstr("train.rate"))));
+  options_.overrides = {{"rate", 2}};
+  EXPECT_NO_THROW(run_study(study, options_));
+  options_.overrides = {{"train", {{"rate", 2}}}};
+  EXPECT_EQ(test::message_of<UsageError>([&] { run_study(study, options_); }),
+            "study settings: train.rate would have no effect, the study sets it itself (seeds by "
+            "--seed)");
 }
 
 TEST_F(StudyFrame, PublishedNumbersHoldOnlyForTheirSettings) {

@@ -55,6 +55,8 @@ struct MqarSettings {
   task::SampleSets data;
   TrainConfig train;
 
+  static inline const SettingNames kSetByStudy = {"train.seed"};
+
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     field("models", models, "which are trained, by their names in the table of results");

@@ -53,6 +53,8 @@ struct NeedleSettings : NetworkSizes {
   double solved = 0.98;
   TrainConfig train;
 
+  static inline const SettingNames kSetByStudy = {"train.seed"};
+
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     field("models", models, "which are asked, by their names in the table of results");

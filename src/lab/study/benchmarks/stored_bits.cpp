@@ -36,6 +36,8 @@ struct StoredBitsSettings : NetworkSizes {
   std::vector<int64_t> exposures = {100};
   TrainConfig train;
 
+  static inline const SettingNames kSetByStudy = {"train.seed", "train.steps"};
+
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     field("models", models, "which are trained, by their names in the table of results");

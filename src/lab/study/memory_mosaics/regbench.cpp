@@ -55,6 +55,13 @@ struct RegBenchSettings {
                        .beta2 = 0.999,
                        .evaluate_batches = 8};
 
+  static inline const SettingNames kSetByStudy = {"train.seed",
+                                                  "train.steps",
+                                                  "train.warmup_steps",
+                                                  "train.evaluate_every",
+                                                  "train.checkpoint_every",
+                                                  "train.weight_decay"};
+
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     field("task", task, "the random languages");

@@ -25,6 +25,8 @@ struct SmallBudgetSettings : NetworkSettings {
   std::vector<double> learning_rates = {3e-3, 6e-3, 1.2e-2};
   int64_t seeds = 3;
 
+  static inline const SettingNames kSetByStudy = {"train.seed"};
+
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     NetworkSettings::visit_fields(all_but({"channels", "parameterisation"}, field));

@@ -31,6 +31,8 @@ struct ThreeMoonsSettings {
   int64_t stride = 4;
   double dominance = 0.8;
 
+  static inline const SettingNames kSetByStudy = {"train.seed"};
+
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     field("task", task, "the moons; those that are trained on are always the training sets");

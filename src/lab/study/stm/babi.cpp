@@ -44,6 +44,8 @@ struct BabiSettings {
   int64_t validation_stories = 1000;
   TrainConfig train = task::default_babi_training();
 
+  static inline const SettingNames kSetByStudy = {"train.seed", "model.vocabulary", "model.words"};
+
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     field("data", data, "folder with the original files (en-valid-10k); none: simulated stories");

@@ -24,6 +24,9 @@ struct PongSettings {
   int64_t player_games = 100;
   PongTrainingConfig training;
 
+  static inline const SettingNames kSetByStudy = {"train.seed", "agent.memory",
+                                                  "environment.frame_skip"};
+
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     field("frame_skips", frame_skips, "the agents are trained at each; 0: every frame is seen");

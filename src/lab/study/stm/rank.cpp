@@ -46,6 +46,8 @@ struct RankSettings {
   std::vector<std::string> tasks;
   TrainConfig train = task::default_task_training();
 
+  static inline const SettingNames kSetByStudy = {"train.seed"};
+
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     field("tasks", tasks, "rows of the table, by the names of their tasks");

@@ -18,6 +18,9 @@ struct RecipeSettings {
   Baselines baselines = short_training_baselines();
   TrainConfig train;
 
+  static inline const SettingNames kSetByStudy = {"train.seed", "train.learning_rate",
+                                                  "train.min_learning_rate", "inputs", "outputs"};
+
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     field("task", task, "name of the task");

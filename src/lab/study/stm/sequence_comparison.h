@@ -53,6 +53,8 @@ struct ComparisonSettings {
   task::SampleSets data;
   TrainConfig train = task::default_task_training();
 
+  static inline const SettingNames kSetByStudy = {"train.seed", "inputs", "outputs"};
+
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     field("task", task, "sizes of the task");
