@@ -10,6 +10,7 @@
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
 #include "tests/model/model_checks.h"
+#include "tests/support/drawn.h"
 #include "tests/support/numerical_gradient.h"
 #include "tests/support/temporary_folder.h"
 
@@ -341,6 +342,16 @@ TEST(Stm, RefusesBadConfigurations) {
   EXPECT_THROW(ItemMemory(options, at::kCPU), UsageError);
   EXPECT_THROW(SelfAttention(options, at::kCPU), UsageError);
   EXPECT_THROW(RelationalMemory(options, at::kCPU), UsageError);
+}
+
+// With the paper's gates, which are as large as the inputs, the item memory overflows.
+TEST(Stm, StaysFiniteOnLargeInputsWithTheGatesOfTheCode) {
+  Stm model(small_stm(), 1, at::kCPU);
+  const at::Tensor y = model.forward(1e4 * test::drawn({2, 30, 5}, 1).to(at::kFloat));
+  EXPECT_TRUE(y.isfinite().all().item<bool>());
+  y.sum().backward();
+  for (const auto& item : model.named_parameters())
+    EXPECT_TRUE(item.value().grad().isfinite().all().item<bool>()) << item.key();
 }
 
 }  // namespace

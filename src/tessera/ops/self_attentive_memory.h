@@ -80,7 +80,8 @@ at::Tensor distil(const Associations& s, const at::Tensor& weight,
 
 /// What the gates of an item memory are.
 ///   kSigmoid  the authors' code: gates pass a sigmoid, what is written passes tanh
-///   kLinear   the paper: neither does
+///   kLinear   the paper: neither does. The forget gate may then be as large as x, and the memory
+///             grows by that factor in every step: inputs of some 100 overflow within a dozen steps
 enum class GateForm { kSigmoid, kLinear };
 constexpr std::array<std::string_view, 2> enum_names(GateForm) {
   return {"sigmoid", "linear"};
