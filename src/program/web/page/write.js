@@ -49,6 +49,7 @@ class Writer {
 
   async loadModels(chosen) {
     const {data} = await get("/v1/models");
+    this.form.hidden = data.length === 0;
     if (data.length === 0)
       throw new NotServed("This server has no model to write with. Start it with: tessera serve --model DIR");
     const options = data.map(({id, kind}) => ({value: id, text: `${id} (${kind.replaceAll("_", " ")})`}));

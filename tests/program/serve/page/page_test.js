@@ -453,6 +453,15 @@ describe("Everywhere", () => {
     await closed.stop();
   });
 
+  test("says what the server does not have, without a form for it", async () => {
+    const plans = await place.serve("--runs", place.path("runs"));
+    await onPage("#write", async (page) => {
+      await page.getByText("This server has no model to write with.").waitFor();
+      assert.ok(!(await page.getByLabel("Prompt", {exact: true}).isVisible()));
+    }, {server: plans});
+    await plans.stop();
+  });
+
   test("an address that names no place shows the first one", () => onPage("#constructor", async (page) => {
     await page.getByRole("heading", {name: "Write"}).waitFor();
   }));
