@@ -36,8 +36,7 @@ MemoryOptions options_of(int64_t channels, int64_t heads, bool bias,
   check_size("heads", heads);
   TESSERA_CHECK(channels % heads == 0, "heads is ", heads,
                 ", which does not divide channels = ", channels);
-  TESSERA_CHECK(dropout >= 0 && dropout < 1, "dropout is ", dropout,
-                ", expected 0 <= dropout < 1");
+  TESSERA_CHECK(dropout >= 0 && dropout < 1, "dropout is ", dropout, ", expected 0 <= dropout < 1");
   MemoryOptions options;
   options.channels = channels;
   options.heads = heads;
