@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -16,14 +17,15 @@ using Json = nlohmann::ordered_json;
 constexpr int64_t kGptWindow = 64;
 
 /// An untrained Memory Mosaic over bytes and the end of text.
-inline std::shared_ptr<LanguageModel> byte_mosaic() {
+template <std::derived_from<MemoryMosaic> Mosaic = MemoryMosaic>
+std::shared_ptr<Mosaic> byte_mosaic() {
   MemoryMosaicConfig config;
   config.vocabulary = 257;
   config.window = 16;
   config.layers = 2;
   config.heads = 2;
   config.channels = 16;
-  auto model = std::make_shared<MemoryMosaic>(config);
+  auto model = std::make_shared<Mosaic>(config);
   model->initialise(7);
   return model;
 }
