@@ -54,6 +54,13 @@ class RecurrentNetworkTest : public testing::TestWithParam<NetworkForm> {
     return drawn({B, T, kInputs}, seed);
   }
 
+  /// The same inputs, but for those of one step.
+  static at::Tensor with_other_step(const at::Tensor& x, int64_t step) {
+    at::Tensor other = x.clone();
+    other.select(1, step).add_(1);
+    return other;
+  }
+
   /// Outputs of the next steps; `state` becomes the one after them.
   at::Tensor go_on(const at::Tensor& x, SequenceState& state) {
     return test::go_on(*model_, x, state);
@@ -150,9 +157,7 @@ TEST_P(RecurrentNetworkTest, TheFutureDoesNotReachThePast) {
   perturb();
   const at::Tensor x = inputs(2, 8), before = whole(x);
   for (int64_t changed : {0, 1, 5, 7}) {
-    at::Tensor other = x.clone();
-    other.select(1, changed).add_(1);
-    const at::Tensor after = whole(other);
+    const at::Tensor after = whole(with_other_step(x, changed));
     EXPECT_TRUE(after.narrow(1, 0, changed).equal(before.narrow(1, 0, changed))) << changed;
     EXPECT_FALSE(after.select(1, 7).equal(before.select(1, 7))) << changed;
   }

@@ -80,7 +80,7 @@ void check_certificate_can_be_written(const Erase& erase, const fs::path& store)
   for (const fs::path& file : {fs::path(erase.certificate), erase.page()}) {
     check_argument(!fs::is_directory(file, unknown),
                    "'{}' is a folder; the certificate needs a file", file.native());
-    AtomicFile{file};  // refuses a device, too
+    check_writable(file);
   }
   Json nothing = Json::object();
   if (!erase.key.empty()) store::sign(nothing, erase.key);
