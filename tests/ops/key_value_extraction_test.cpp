@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "tessera/base/error.h"
+#include "tessera/simd/instruction_set.h"
 #include "tests/ops/float_agreement.h"
 
 namespace tessera::ops {
@@ -230,6 +231,17 @@ TEST(ScaledUnitNorm, GradientAtZeroIsScaleOverEpsilon) {
     EXPECT_LT(test::relative_error(result[1].to(at::kDouble), expected.view({1, 2})), 1e-6);
     EXPECT_EQ(result[2].item<double>(), 0);
   }
+}
+
+TEST(ScaledUnitNorm, LengthsWhoseSquareIsBeyondAFloatCount) {
+  // Gated keys grow by e^(W_g x) in a step.
+  if (simd::instruction_set() < simd::InstructionSet::kAvx2)
+    GTEST_SKIP() << "only the loops for floats bear such lengths";
+  at::manual_seed(2);
+  for (const double length : {1e18, 1e20, 1e30})
+    expect_float_agrees_with_double(
+        scaled_unit_norm_op(1e-10),
+        {at::randn({2, 3, 2, 24}, real()) * length, at::randn({2}, real())});
 }
 
 TEST(ScaledUnitNorm, FloatAgreesWithDouble) {
