@@ -97,6 +97,24 @@ TEST_F(MemoStudies, EachBatchOfSeveralLayersIsAPart) {
   EXPECT_EQ(run("multi-layer", settings).summary(), whole);
 }
 
+TEST_F(MemoStudies, SeveralLayersSayWhichTextsTheyReadWhereTheAuthorsReadMore) {
+  const auto differences = [&](int64_t texts) {
+    return run("multi-layer", {{"dimensions", {64}},
+                               {"layer_dimension", 64},
+                               {"decoys", {1}},
+                               {"layers", 1},
+                               {"encodings", {"jlt"}},
+                               {"vocabulary", 100},
+                               {"texts", texts},
+                               {"texts_read", texts},
+                               {"batches", 1}})
+        .summary();
+  };
+  EXPECT_THAT(differences(2), HasSubstr("2 texts of the first and of the last batch are read"));
+  std::filesystem::remove_all(folder_.path() / "multi-layer");
+  EXPECT_THAT(differences(30), testing::Not(HasSubstr("where the authors read all")));
+}
+
 TEST_F(MemoStudies, RandomVectorsComeCloseWhereTheirLawSays) {
   const StudyResults results =
       run("nearly-orthogonal", {{"dimensions", {64}}, {"closeness", {0.3}}, {"most", 256}});
