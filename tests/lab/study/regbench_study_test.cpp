@@ -54,6 +54,8 @@ TEST_F(RegBenchStudy, TrainsEveryModelWithEverySizeAndShowsBothScores) {
         EXPECT_TRUE(run_of(std::string(set) + model + "/" + sizes)) << set << model << sizes;
   EXPECT_TRUE(run_of("100-new-languages/lstm/1-layers-16-wide-decay-0.1"));  // it has no heads
   EXPECT_THAT(read_file(folder_ / "levels.csv"), HasSubstr("counts after two symbols"));
+  // 200 times four batches, of which the last has four sequences.
+  EXPECT_THAT(results.summary(), HasSubstr("800 updates for 100 languages"));
   EXPECT_THAT(read_file(folder_ / "accuracy.svg"), Not(HasSubstr("Memory Mosaic (published)")));
 }
 

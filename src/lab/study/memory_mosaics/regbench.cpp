@@ -368,12 +368,12 @@ void add_regbench_differences(const RegBenchSettings& settings, StudyResults& re
   const task::RegBenchConfig& task = settings.task;
   if (!is_published_task(task))
     results.add_difference(fmt::format(
-        "Sequences of {} to {} strings of {} to {} symbols; the paper has 10 to 19 of 1 to 49.",
+        "Sequences of {} to {} strings of {} to {} symbols; the paper's have 10 to 19 of 1 to 49.",
         task.min_strings, task.max_strings, task.min_length, task.max_length));
   if (settings.most_updates > 0)
     results.add_difference(fmt::format(
         "At most {} updates a training, at a rate of up to {:g}; the paper reads its training "
-        "sequences 200 times (600 updates for 100 languages, 250,000 for 40,000), at up to 5e-4.",
+        "sequences 200 times (800 updates for 100 languages, 250,000 for 40,000), at up to 5e-4.",
         settings.most_updates, settings.train.learning_rate));
   if (const Search& search = settings.search;
       config::to_json(search) != config::to_json(paper_regbench().search))
