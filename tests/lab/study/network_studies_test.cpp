@@ -27,6 +27,7 @@ namespace {
 
 using config::Json;
 using test::message_of;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 
 class NetworkStudies : public testing::Test {
@@ -70,12 +71,24 @@ TEST_F(NetworkStudies, DepthTrainsBothKindsAtEveryDepth) {
   for (const char* name : {"gpt-1", "gpt-2", "memory_mosaic-1", "memory_mosaic-2"})
     EXPECT_TRUE(std::filesystem::exists(folder_ / name / "model" / "model.safetensors")) << name;
   EXPECT_THAT(read("memory_mosaic-2/config.toml"), HasSubstr("layers = 2"));
+  EXPECT_THAT(results.summary(), HasSubstr("Tokens: bytes, 257 tokens, not GPT-2's"));
   ASSERT_EQ(results.comparisons().size(), 1u);  // the paper's numbers are of 1 and 12 blocks
   EXPECT_DOUBLE_EQ(results.comparisons()[0].published, 0.95);
   EXPECT_TRUE(test::places_of(results).contains("Memory Mosaic, 2 blocks, loss by step"));
   EXPECT_THAT(read("gpt-1/config.toml"), HasSubstr("seed = 1339"));  // 1337 with seed 1
   std::filesystem::remove(folder_ / "config.toml");  // which keeps the folder to its settings
   EXPECT_THAT(refusal("depth", {{"depths", Json::array()}}), HasSubstr("depths is empty"));
+}
+
+TEST_F(NetworkStudies, PaperSizesAreThoseOfBabiStories) {
+  for (const char* name : {"depth", "attention", "out-of-distribution", "prompts"}) {
+    const std::string settings =
+        describe_settings(find_study(all_studies(), std::string("memory-mosaics/") + name));
+    // 2.2 million to learn from, a hundredth more to validate on; 80 windows on each of 64 GPUs.
+    EXPECT_THAT(settings, HasSubstr("paper 2222000) instead of a text")) << name;
+    EXPECT_THAT(settings, HasSubstr("data.validation_share = 0.1 (quick 0.1, paper 0.01)")) << name;
+    EXPECT_THAT(settings, ContainsRegex("train.evaluate_batches = [0-9]+ .*paper 640\\)")) << name;
+  }
 }
 
 TEST_F(NetworkStudies, RefuseToMeasureNothingBeforeAnyTraining) {
@@ -98,6 +111,7 @@ TEST_F(NetworkStudies, StoriesSayWhereTokensAreNotGpt2s) {
       {{"data", {{"stories", 20}, {"tokenizer", "byte"}}}, {"validation_stories", 5}},
       folder_.path());
   ASSERT_EQ(results.comparisons().size(), 4u);
+  EXPECT_THAT(results.summary(), HasSubstr("Tokens: bytes, 257 tokens, not GPT-2's"));
   for (const auto& row : results.comparisons())
     EXPECT_EQ(row.unlike, row.what.starts_with("tokens") ? "other tokens" : "") << row.what;
 }
@@ -153,6 +167,7 @@ TEST_F(NetworkStudies, OutOfDistributionMeasuresEveryPositionOfBothTexts) {
       EXPECT_GT(places.back(), 28);
     }
   EXPECT_THAT(read("ranges.csv"), HasSubstr("positions 11 to 32"));
+  EXPECT_THAT(results.summary(), HasSubstr("not GPT-2's"));
 }
 
 TEST_F(NetworkStudies, AttentionAveragesTheWeightsOfEveryHead) {
@@ -173,6 +188,7 @@ TEST_F(NetworkStudies, AttentionAveragesTheWeightsOfEveryHead) {
   EXPECT_TRUE(counts.contains("GPT, ALiBi, 96 tokens, head 2"));
   EXPECT_FALSE(counts.contains("GPT, learned positions, 96 tokens, head 1"));
   EXPECT_EQ(counts["recent weight by leaky average"], 2);
+  EXPECT_THAT(results.summary(), HasSubstr("not GPT-2's"));
 }
 
 TEST_F(NetworkStudies, SmallBudgetSearchesRatesAndRepeatsSeeds) {
@@ -192,6 +208,7 @@ TEST_F(NetworkStudies, SmallBudgetSearchesRatesAndRepeatsSeeds) {
       EXPECT_EQ(reported, 2) << text << network;
     }
   EXPECT_EQ(results.comparisons().size(), 4u);
+  EXPECT_THAT(results.summary(), HasSubstr("BabiStories, cut into GPT-2's tokens"));
   EXPECT_THAT(read("losses.csv"), HasSubstr("\"Memory Mosaic, nano\""));
   EXPECT_THAT(read("searches.csv"), HasSubstr("0.01"));
   std::filesystem::remove(folder_ / "config.toml");  // which keeps the folder to its settings

@@ -195,6 +195,7 @@ void run_attention(StudyContext& context) {
                   "BabiStories.",
                   settings.heads, settings.channels, settings.window, kLongerBy * settings.window,
                   settings.train.steps, corpus.description));
+  add_token_difference(settings.data, corpus, results);
 }
 
 }  // namespace

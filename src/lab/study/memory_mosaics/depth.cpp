@@ -82,7 +82,7 @@ void run_depth(StudyContext& context) {
   }
   results.add_table("depths", std::move(table));
   add_network_results(trained, corpus, results);
-  add_text_difference(corpus, results);
+  add_text_difference(settings.data, corpus, results);
   results.add_difference(fmt::format(
       "Depths {}, {} channels, {} steps of {} windows of {} tokens, the same learning rate for "
       "all; the paper: 768 channels, 80,000 steps of 512 windows of 512 tokens, tuned on the GPT.",

@@ -79,7 +79,7 @@ void run_language_model(StudyContext& context) {
                    .published = kPublishedRatio,
                    .ours = validation_loss(trained[0]) / validation_loss(trained[1]),
                    .digits = 4});
-  add_text_difference(corpus, results);
+  add_text_difference(settings.data, corpus, results);
   add_size_difference(settings, 12, results);
   add_commands(context, results);
 }

@@ -64,7 +64,7 @@ NetworkSettings paper_network_settings() {
   settings.heads = 12;
   settings.channels = 768;
   settings.window = 512;
-  settings.data.vocabulary = 50257;
+  settings.data.vocabulary = kGpt2Tokens;
   settings.train = {.steps = 80000,
                     .batch = 8,
                     .accumulation = 64,
@@ -72,13 +72,15 @@ NetworkSettings paper_network_settings() {
                     .min_learning_rate = 1e-4,
                     .warmup_steps = 2000,
                     .evaluate_every = 500,
+                    .evaluate_batches = 640,  // 10 on each of 64 processors
                     .checkpoint_every = 500};
   return settings;
 }
 
 NetworkSettings paper_story_settings() {
   NetworkSettings settings = paper_network_settings();
-  settings.data.stories = 2'200'000;
+  settings.data.stories = 2'222'000;
+  settings.data.validation_share = 0.01;
   settings.sample.tokens = 0;
   return settings;
 }
@@ -109,9 +111,21 @@ double validation_loss(const TrainedNetwork& network) {
   return network.first().trained.validation_loss();
 }
 
-void add_text_difference(const Corpus& corpus, StudyResults& results) {
+bool has_gpt2_tokens(const CorpusConfig& data, const Corpus& corpus) {
+  return data.tokenizer != "bpe" && corpus.tokenizer.vocabulary_size() == kGpt2Tokens;
+}
+
+void add_token_difference(const CorpusConfig& data, const Corpus& corpus, StudyResults& results) {
+  if (has_gpt2_tokens(data, corpus)) return;
+  results.add_difference(fmt::format(
+      "Tokens: {}{}, not GPT-2's; --set data.tokenizer=FOLDER uses GPT-2's files.",
+      corpus.tokenizer.description(), data.tokenizer == "bpe" ? " learned from the text" : ""));
+}
+
+void add_text_difference(const CorpusConfig& data, const Corpus& corpus, StudyResults& results) {
   results.add_difference(fmt::format(
       "Text: {}, not BabiStories, which a large language model has written.", corpus.description));
+  add_token_difference(data, corpus, results);
 }
 
 void add_size_difference(const NetworkSettings& settings, int64_t paper_layers,

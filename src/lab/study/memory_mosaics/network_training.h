@@ -44,8 +44,10 @@ NetworkSettings few_story_settings();
 /// The networks and the schedule of Zhang et al. 2024, figure 7: 12 blocks of 768 channels, 80,000
 /// steps of 512 windows.
 NetworkSettings paper_network_settings();
-/// The same on as many stories as BabiStories has.
+/// The same on as many stories as BabiStories has: 2.2 million and a hundredth more to validate on.
 NetworkSettings paper_story_settings();
+
+constexpr int64_t kGpt2Tokens = 50257;
 
 /// The validation loss of a Memory Mosaic over that of a GPT in figure 7: 12 blocks after 80,000
 /// steps on BabiStories.
@@ -67,8 +69,13 @@ std::vector<TrainedNetwork> train_networks(const NetworkSettings& settings,
                                            const Corpus& corpus, const StudyContext& context);
 double validation_loss(const TrainedNetwork& network);
 
-/// Says that the text is not the paper's.
-void add_text_difference(const Corpus& corpus, StudyResults& results);
+/// Whether networks read GPT-2's tokens, as the paper's do. data: with which tokenizer.
+bool has_gpt2_tokens(const CorpusConfig& data, const Corpus& corpus);
+/// Says so where they do not.
+void add_token_difference(const CorpusConfig& data, const Corpus& corpus, StudyResults& results);
+
+/// Says that the text is not the paper's, nor the tokens where they are not.
+void add_text_difference(const CorpusConfig& data, const Corpus& corpus, StudyResults& results);
 
 /// Says how networks and training differ from the paper's, which had so many blocks there.
 void add_size_difference(const NetworkSettings& settings, int64_t paper_layers,

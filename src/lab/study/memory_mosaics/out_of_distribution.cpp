@@ -148,6 +148,7 @@ void run_out_of_distribution(StudyContext& context) {
   results.add_difference(fmt::format(
       "Learnt from: {}. Read: {}. The paper: BabiStories, and the Simple English Wikipedia.",
       corpus.description, other.description));
+  add_token_difference(settings.data, corpus, results);
   add_size_difference(settings, 12, results);
 }
 

@@ -181,7 +181,7 @@ Readers make_readers(const PromptSettings& settings, const StudyContext& context
 void add_training(const Readers& readers, const PromptSettings& settings, StudyResults& results) {
   if (!readers.corpus) return;
   add_network_results(readers.trained, *readers.corpus, results);
-  add_text_difference(*readers.corpus, results);
+  add_text_difference(settings.data, *readers.corpus, results);
   add_size_difference(settings, 18, results);
   if (settings.dropout != NetworkSettings().dropout)
     results.add_difference(

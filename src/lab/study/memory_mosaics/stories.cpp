@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "lab/study/comparison.h"
+#include "lab/study/memory_mosaics/network_training.h"
 #include "lab/study/memory_mosaics/studies.h"
 #include "lab/task/sequence/sequence_task.h"
 #include "tessera/base/error.h"
@@ -35,7 +35,6 @@ struct PublishedPart {
 };
 constexpr PublishedPart kTable1[] = {{"train", 2'200'000, 474'704'907, 888},
                                      {"valid", 22'000, 4'749'107, 889}};
-constexpr int64_t kGpt2Tokens = 50257;
 
 struct StorySettings {
   CorpusConfig data;
@@ -226,9 +225,7 @@ void run_stories(StudyContext& context) {
 
   StudyResults& results = context.results();
   Table table1("Table 1", {"part", "what", "published", "ours"});
-  const bool is_learned = settings.data.tokenizer == "bpe";
-  const bool has_gpt2_tokens = !is_learned && corpus.tokenizer.vocabulary_size() == kGpt2Tokens;
-  const std::string tokens_unlike = has_gpt2_tokens ? "" : "other tokens";
+  const std::string tokens_unlike = has_gpt2_tokens(settings.data, corpus) ? "" : "other tokens";
   compare_with_table1(kTable1[0], training, tokens_unlike, table1, results);
   compare_with_table1(kTable1[1], validation, tokens_unlike, table1, results);
   results.add_table("table-1", std::move(table1));
@@ -242,11 +239,7 @@ void run_stories(StudyContext& context) {
   results.add_difference(
       "The stories are told by a program with a simulated world, not by Mixtral-8x7B: their events "
       "agree with each other, and their plots and words are fewer.");
-  if (!has_gpt2_tokens)
-    results.add_difference(
-        fmt::format("Tokens are those of a {}{}, not GPT-2's; --set data.tokenizer=FOLDER uses "
-                    "GPT-2's files.",
-                    corpus.tokenizer.description(), is_learned ? " learned from the stories" : ""));
+  add_token_difference(settings.data, corpus, results);
   results.add_difference(
       "The paper prints 2.2k validation stories; its tokens per story are those of 22,000, which "
       "is used here.");
