@@ -46,7 +46,7 @@ class Automaton {
 };
 
 /// Sizes of the random languages. Defaults: the paper's. Differs from its text: 1 to 3 edges out of
-/// a state and 10 to 19 strings, where it says up to 4 and 10 to 20; these are what its code draws.
+/// a state and 10 to 19 strings, where it says up to 4 and 10 to 20; so draws the benchmark's code.
 struct RegBenchConfig {
   int64_t letters = 18;
   int64_t min_alphabet = 4;
