@@ -242,6 +242,18 @@ TEST(CausalReads, StaySharpAndFiniteForLongKeys) {
   EXPECT_LT(test::relative_error(read.to(at::kDouble), kernel_smoothing(keys, values)), 0.02);
 }
 
+TEST(CausalReads, AKeyThatIsNotANumberIsSeenByAllThatReadIt) {
+  at::manual_seed(15);
+  for (const auto dtype : {at::kFloat, at::kDouble}) {
+    const at::Tensor keys = at::randn({1, 150, 2, 8}, dtype), values = at::randn_like(keys);
+    keys[0][40][1][3] = NAN;
+    const at::Tensor read = kernel_smoothing(keys, values);  // [1, 150, 2, 8]
+    EXPECT_TRUE(read.narrow(1, 0, 40).isfinite().all().item<bool>());
+    EXPECT_TRUE(read.select(2, 0).isfinite().all().item<bool>());  // another head
+    EXPECT_TRUE(read.narrow(1, 40, 110).select(2, 1).isnan().all().item<bool>());
+  }
+}
+
 TEST(CausalReads, TheFutureDoesNotLeak) {
   at::manual_seed(7);
   at::Tensor keys = at::randn({1, 130, 2, 8}), values = at::randn({1, 130, 2, 8});

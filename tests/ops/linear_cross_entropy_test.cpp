@@ -50,6 +50,13 @@ TEST(LinearCrossEntropy, AgreesWithTheComposedFormulaOverManyChunks) {
   EXPECT_FALSE(rows.requires_grad());
 }
 
+TEST(LinearCrossEntropy, ALogitThatIsNotANumberMakesTheLossNone) {
+  const at::Tensor embedding = at::ones({70, 3}), targets = at::tensor({int64_t{2}});
+  embedding[5][0] = NAN;  // not the target's
+  const at::Tensor loss = linear_cross_entropy(at::ones({1, 3}), embedding, 1, targets);
+  EXPECT_TRUE(std::isnan(loss.item<float>()));
+}
+
 TEST(LinearCrossEntropy, FloatAgreesWithDouble) {
   at::manual_seed(5);
   for (int64_t V : {1, 2, 17, 64, 1001}) {

@@ -110,6 +110,21 @@ TEST(MemoryRead, OfBytesMultipliesAQueryInTwoDigits) {
   EXPECT_NEAR(weights[0][0][0].item<double>(), 1 / (1 + std::exp(second - first)), 1e-7);
 }
 
+TEST(MemoryRead, AKeyThatIsNotANumberIsSeenByAllThatReadIt) {
+  at::manual_seed(9);
+  const at::Tensor keys = at::randn({1, 2, 21, 8}), values = at::randn({1, 2, 21, 8});
+  keys[0][1][3][0] = NAN;
+  for (const auto dtype : {at::kFloat, at::kDouble}) {
+    const at::Tensor k = keys.to(dtype), v = values.to(dtype);
+    const at::Tensor read = memory_read(at::ones({1, 2, 8}, dtype), k, v)[0];          // [2, 8]
+    const at::Tensor slots = slot_read(at::ones({1, 5, 2, 8}, dtype), k[0], v[0])[0];  // [5, 2, 8]
+    EXPECT_TRUE(read[0].isfinite().all().item<bool>());
+    EXPECT_TRUE(read[1].isnan().all().item<bool>());
+    EXPECT_TRUE(slots.select(1, 0).isfinite().all().item<bool>());
+    EXPECT_TRUE(slots.select(1, 1).isnan().all().item<bool>());
+  }
+}
+
 TEST(MemoryRead, EmptyMemoryAndEmptyBatchGiveZero) {
   EXPECT_TRUE(memory_read(at::randn({2, 3, 4}), at::randn({2, 3, 0, 4}), at::randn({2, 3, 0, 4}))
                   .equal(at::zeros({2, 3, 4})));

@@ -144,6 +144,7 @@ inline void transpose(Vector* rows) {
   }
 }
 
+/// Of two that cannot be compared the second.
 inline Vector larger(Vector a, Vector b) {
   return a > b ? a : b;
 }
@@ -162,10 +163,11 @@ inline float largest(Vector v) {
   return v[0];
 }
 
-/// e^x for x <= 88, relative error below 2e-7; exactly 0 below -87, also for minus infinity.
+/// e^x for x <= 88, relative error below 2e-7; exactly 0 below -87, also for minus infinity; NaN
+/// for NaN.
 inline Vector exponential(Vector x) {
-  constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
-  const Vector bounded = larger(x, fill(-87.0f));
+  constexpr float kRound = 12582912.0f;            // 1.5 * 2^23: adding it rounds to an integer
+  const Vector bounded = larger(fill(-87.0f), x);  // NaN where x is
   const Vector shifted = bounded * 1.44269504f + kRound;
   const Vector n = shifted - kRound;
   const Vector r = bounded - n * 0.693145752f - n * 1.42860677e-6f;  // ln 2 in two parts
@@ -177,7 +179,7 @@ inline Vector exponential(Vector x) {
   y = y * r + 1.0f;
   const IntVector scaled =
       reinterpret_cast<IntVector>(y) + (reinterpret_cast<IntVector>(shifted) << 23);  // y * 2^n
-  return x < -87.0f ? Vector{} : reinterpret_cast<Vector>(scaled);
+  return x >= -87.0f ? reinterpret_cast<Vector>(scaled) : bounded - bounded;
 }
 
 }  // namespace tessera::simd::TESSERA_ISA
