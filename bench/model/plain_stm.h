@@ -38,7 +38,8 @@ class PlainStm {
     const at::Tensor memory = joined(state.relational, candidate);      // eq. 12
     const bool of_candidate = equations_.transfer == TransferSource::kCandidate;
     if (!options_.alpha3.absent())
-      item = item + relational.alpha3 * transferred(of_candidate ? candidate : memory);  // eq. 13
+      item = item + relational.alpha3 * (of_candidate ? transferred(candidate)
+                                                      : transferred(memory).transpose(1, 2));
     return {output(memory), {item, memory}};
   }
 
@@ -77,9 +78,11 @@ class PlainStm {
     const at::Tensor product = outer(content, squared ? content : pattern);
     if (!options_.gated) return item + product;
     const bool of_code = equations_.gates == ops::GateForm::kSigmoid;
-    const at::Tensor gates = cell_.item->memory_gate->forward(item.tanh()) +
-                             cell_.item->input_gate->forward(of_code ? content : x).unsqueeze(1);
-    const auto parts = gates.chunk(2, -1);
+    const at::Tensor of_input = cell_.item->input_gate->forward(of_code ? content : x);  // [B, 2D]
+    const at::Tensor gates =
+        of_code ? cell_.item->memory_gate->forward(item.tanh()) + of_input.unsqueeze(1)
+                : at::matmul(cell_.item->memory_gate->weight, item.tanh()) + of_input.unsqueeze(2);
+    const auto parts = gates.chunk(2, of_code ? -1 : 1);
     const at::Tensor input = parts[0] + cell_.item->input_bias;
     const at::Tensor forget = parts[1] + cell_.item->forget_bias;
     if (!of_code) return forget * item + input * product;
@@ -106,7 +109,7 @@ class PlainStm {
     return outer(factors, parts[2].unsqueeze(1)).sum(2);  // [B, N, N, D, D] -> [B, N, D, D]
   }
 
-  at::Tensor transferred(const at::Tensor& memory) {
+  at::Tensor transferred(const at::Tensor& memory) {  // eq. 13, the authors' way round
     return cell_.relational->transfer->forward(memory.flatten(1, 2).transpose(1, 2));
   }
 

@@ -91,8 +91,7 @@ TEST(Stm, HasThePublishedNumbersOfParameters) {
   EXPECT_EQ(count(100, 10, 1, 96), 1'002'519);
 }
 
-// 19 steps: R is formed twice on the way; outputs begin at none, the first, a middle and the last
-// step.
+// Outputs begin at none, the first, a middle and the last step.
 TEST(Stm, FollowsThePlainEquationsInEveryVariant) {
   for (const StmConfig& config : all_variants()) {
     SCOPED_TRACE(to_json(config).dump());
@@ -288,6 +287,77 @@ TEST(Stm, GoesOnFromAStateWithoutTensorsAsFromNone) {
   EXPECT_FALSE(model.run(x, next).outputs.equal(first.outputs));
   EXPECT_THROW(start.select({0}), UsageError);
   EXPECT_THROW(next.select({2}), UsageError);
+}
+
+// Le et al. 2020, appendix D: U tanh(M) + W x, where W x is added to every column.
+TEST(ItemMemory, GatesOfThePaperMultiplyTheMemoryFromTheLeft) {
+  TwoMemoryOptions options = small_stm().cell_options();
+  options.width = options.inputs = 2;
+  options.equations.gates = ops::GateForm::kLinear;
+  ItemMemory memory(options);
+  at::NoGradGuard no_grad;
+  memory->forget_bias.zero_();
+  // The forget gate alone: its row i is tanh of row 1 - i of M, and 10 or 20 from x.
+  memory->memory_gate->weight.copy_(at::tensor({0., 0., 0., 0., 0., 1., 1., 0.}).view({4, 2}));
+  memory->input_gate->weight.copy_(at::tensor({0., 0., 0., 0., 10., 0., 0., 20.}).view({4, 2}));
+  const at::Tensor ones = at::ones({1, 1, 2}), M = at::tensor({1., 2., 3., 4.}).view({1, 2, 2});
+  const at::Tensor gates = memory->gate_inputs(ones, at::Tensor()).select(0, 0);
+  const at::Tensor written = memory->write(M.to(at::kFloat), ones[0], ones[0], gates);
+  const at::Tensor expected = at::tensor({10 + std::tanh(3.), 2 * (10 + std::tanh(4.)),
+                                          3 * (20 + std::tanh(1.)), 4 * (20 + std::tanh(2.))});
+  EXPECT_LT(relative_error(written.flatten().to(at::kDouble), expected.to(at::kDouble)), 1e-6);
+}
+
+// Eq. 13: G1 maps the columns of R, flattened to [N D, D], so that the rows of what is transferred
+// are sums of stored values (eq. 24). In the authors' code its columns are.
+TEST(TwoMemoryPass, TransfersTheValuesOfThePaperAlongTheRows) {
+  TwoMemoryOptions options = small_stm().cell_options();
+  options.gated = false;
+  for (const bool of_paper : {true, false}) {
+    if (of_paper) options.equations = TwoMemoryEquations::of_paper();
+    options.alpha1 = options.alpha3 = {1, /*learned=*/false};
+    TwoMemoryCell cell(options);
+    at::manual_seed(3);
+    for (auto& parameter : cell->parameters()) parameter.data().normal_();
+    const at::Tensor x = at::randn({1, 2, options.inputs});
+    TwoMemoryPass pass(cell, x, {});
+    pass.step();
+    const at::Tensor left = cell->content->forward(x[0]);
+    const at::Tensor right = of_paper ? cell->pattern->forward(x[0]) : left;
+    const at::Tensor written = cell->item->initial + left.unsqueeze(2) * right.unsqueeze(1);
+    const at::Tensor before = of_paper ? at::zeros_like(cell->relational->initial)
+                                       : cell->relational->initial;  // R_1 is S_1 + R_0
+    const at::Tensor source = pass.state().relational - before;
+    const auto& G1 = *cell->relational->transfer;
+    const at::Tensor mapped =
+        at::matmul(G1.weight, source.flatten(1, 2)) + G1.bias.unsqueeze(1);  // [B, D, D]
+    EXPECT_LT(
+        relative_error(pass.state().item - written, of_paper ? mapped : mapped.transpose(1, 2)),
+        1e-5);
+    options.equations = {};
+  }
+}
+
+// The reads of 64 steps are taken of one R. Without reads as many candidates are kept until R is
+// formed.
+TEST(Stm, LongSequencesFollowThePlainEquations) {
+  std::vector<StmConfig> configs = {small_stm(), with_equations({})};
+  configs[1].equations.relational_write = RelationalWrite::kAdd;
+  configs[1].equations.transfer = TransferSource::kMemory;
+  configs[1].alpha2 = {0, /*learned=*/false};
+  for (const StmConfig& config : configs) {
+    const auto model = double_model(config);
+    const at::Tensor x = inputs(1, 67, config);
+    const Stm::Sequence plain = bench::PlainStm(*model).forward(x), ours = model->run(x, {}, 65);
+    EXPECT_LT(relative_error(ours.outputs, plain.outputs.slice(1, 65)), 1e-9);
+    expect_equal_states(ours.state, plain.state, 1e-9);
+    const auto gradient = [&](const Stm::Sequence& of) {
+      model->zero_grad(true);
+      (of.outputs.select(1, -1).sum() + of.state.item.sin().sum()).backward();
+      return model->cell->relational->alpha1.grad().clone();
+    };
+    EXPECT_LT(relative_error(gradient(ours), gradient(plain)), 1e-8);
+  }
 }
 
 TEST(TwoMemoryPass, TakesAsManyStepsAsThereAre) {

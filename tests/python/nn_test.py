@@ -268,6 +268,22 @@ def test_two_memories_make_the_two_memory_model(variant):
     assert torch.allclose(torch.stack(outputs, 1), model(x))
 
 
+def test_the_memories_of_the_paper_lie_as_its_equations_have_them():
+    """Le et al. 2020, appendix D: gates W x + U tanh(M) + b. Eq. 13: M + alpha3 G1 of the flattened R."""
+    _, item, relational = two_memory_model("paper")
+    left, right, pattern = (torch.randn(1, 4).double() for _ in range(3))
+    x, slots = torch.randn(1, 3).double(), torch.rand(1, 2).double()
+    memory = item.initial_state(1)
+    of_x = item.input_gate(x)[:, :, None]
+    write, keep = (of_x + item.memory_gate.weight @ memory.tanh()).chunk(2, 1)
+    product = left[:, :, None] * right[:, None]
+    expected = (keep + item.forget_bias) * memory + (write + item.input_bias) * product
+    assert torch.allclose(item(memory, left, right, x), expected)
+    relations, after = relational(relational.initial_state(1), expected, slots, pattern)
+    mapped = relational.transfer.weight @ relations.flatten(1, 2) + relational.transfer.bias[:, None]
+    assert torch.allclose(after, expected + relational.alpha3 * mapped)
+
+
 def test_an_item_memory_without_gates_answers_its_keys():
     item = nn.ItemMemory(3, gated=False)
     keys, values = torch.eye(3), torch.arange(9.0).view(3, 3)

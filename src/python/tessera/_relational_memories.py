@@ -34,10 +34,11 @@ class ItemMemory(torch.nn.Module):
     gate: M' = F * M + I * (left (x) right). Without gates M' = M + left (x) right; a key is then
     answered by key @ M.
 
-    width: D. variant: "authors" (their code: the gates see `left`, they pass a sigmoid, and what is
-    written passes tanh) or "paper" (the gates see x, and nothing is squashed). inputs: width of that x,
-    for the gates of variant "paper" only. The state is not part of the module: a step takes it and
-    returns the next one. Parameters and their names are those of an Stm's `cell.item`.
+    width: D. variant: "authors" (their code: the gates are tanh(M) U^T, they see `left`, they pass a
+    sigmoid, and what is written passes tanh) or "paper" (the gates are U tanh(M), they see x, and nothing
+    is squashed). inputs: width of that x, for the gates of variant "paper" only. The state is not part
+    of the module: a step takes it and returns the next one. Parameters and their names are those of an
+    Stm's `cell.item`.
     """
 
     def __init__(
@@ -80,9 +81,11 @@ class ItemMemory(torch.nn.Module):
         bias = torch.cat([self.input_bias.expand(width), self.forget_bias.expand(width)])
         if self.memory_gate.bias is not None:
             bias = bias + self.memory_gate.bias
-        form = "sigmoid" if self.variant == "authors" else "linear"
-        gates = self.input_gate(seen) + bias
-        return ops.gated_write(memory, left, right, self.memory_gate.weight, gates, form=form)
+        weight, gates = self.memory_gate.weight, self.input_gate(seen) + bias
+        if self.variant == "authors":
+            return ops.gated_write(memory, left, right, weight, gates)
+        # Gates U tanh(M), with what x adds in every column: those of the transposed memory.
+        return ops.gated_write(memory.mT, right, left, weight, gates, form="linear").mT
 
     def extra_repr(self) -> str:
         return f"width={self.width}, gated={self.gated}, variant={self.variant!r}"
@@ -121,10 +124,11 @@ class RelationalMemory(torch.nn.Module):
     alpha3 times a linear map of it to M.
 
     slots: N. width: D. alpha1, alpha2, alpha3: the first values of these learned weights. variant:
-    "authors" (their code: R' = alpha1 R + S; the pattern is compared with keys; S is transferred) or
-    "paper" (R' = R + alpha1 S; it is compared with values; R' is transferred). The state is not part
-    of the module: a step takes it and returns the next one. Parameters and their names are those of an
-    Stm's `cell.relational`, and below `self_attention` those of its `cell.self_attention`.
+    "authors" (their code: R' = alpha1 R + S; the pattern is compared with keys; S is transferred, its
+    values along the columns of M) or "paper" (R' = R + alpha1 S; it is compared with values; R' is
+    transferred, its values along the rows). The state is not part of the module: a step takes it and
+    returns the next one. Parameters and their names are those of an Stm's `cell.relational`, and below
+    `self_attention` those of its `cell.self_attention`.
     """
 
     def __init__(
@@ -179,6 +183,8 @@ class RelationalMemory(torch.nn.Module):
         else:
             memory = source = memory + self.alpha1 * associations
         transferred = self.transfer(source.permute(0, 3, 1, 2).flatten(2))  # [B, D, D]
+        if self.variant == "paper":
+            transferred = transferred.mT
         return memory, item + self.alpha3 * transferred
 
     def extra_repr(self) -> str:

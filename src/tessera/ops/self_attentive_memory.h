@@ -90,7 +90,8 @@ constexpr std::array<std::string_view, 2> enum_names(GateForm) {
 /// The gated write of an item memory (Le et al. 2020, eq. 10 and appendix D):
 ///   X = left ⊗ right,  [I, F] = tanh(M) Uᵀ + g,  M' = F ⊙ M + I ⊙ X,
 /// with σ around the gates and tanh around X for kSigmoid. memory [B, D, D], left and right [B, D],
-/// gate_weight U [2D, D], gate_input g [B, 2D], the same for every row of M -> [B, D, D].
+/// gate_weight U [2D, D], gate_input g [B, 2D], the same for every row of M -> [B, D, D]. The
+/// paper's own gates are U tanh(M) + g: this write of the transposed memory, with right for left.
 /// `precision` is that of the product with U. Differentiable in all five. Throws UsageError on a
 /// shape or dtype mismatch.
 at::Tensor gated_write(const at::Tensor& memory, const at::Tensor& left, const at::Tensor& right,

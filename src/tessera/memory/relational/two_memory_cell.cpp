@@ -65,8 +65,13 @@ at::Tensor ItemMemoryImpl::gate_inputs(const at::Tensor& x, const at::Tensor& co
 at::Tensor ItemMemoryImpl::write(const at::Tensor& memory, const at::Tensor& left,
                                  const at::Tensor& right, const at::Tensor& gate_input) const {
   if (!options_.gated) return at::addcmul(memory, left.unsqueeze(2), right.unsqueeze(1));
-  return ops::gated_write(memory, left, right, memory_gate->weight, gate_input,
-                          options_.equations.gates, options_.precision);
+  const auto gated = [&](const at::Tensor& M, const at::Tensor& l, const at::Tensor& r) {
+    return ops::gated_write(M, l, r, memory_gate->weight, gate_input, options_.equations.gates,
+                            options_.precision);
+  };
+  if (options_.equations.gates == ops::GateForm::kSigmoid) return gated(memory, left, right);
+  // The gates of the paper are U tanh(M), with W x in every column: those of the transposed memory.
+  return gated(memory.transpose(1, 2), right, left).transpose(1, 2).contiguous();
 }
 
 SelfAttentionImpl::SelfAttentionImpl(const TwoMemoryOptions& options, at::Device device)
@@ -327,7 +332,8 @@ ops::Associations TwoMemoryPass::step() {
 }
 
 /// M + α3 (G1(S) + bias) as one product with D x (N + 1) and (N + 1) x D factors; G1 of the memory
-/// R, which is linear in R, follows eq. 12 by itself.
+/// R, which is linear in R, follows eq. 12 by itself. As in the authors' code, the values of S lie
+/// along the columns of M, whose projections are columns, too; the paper's lie along its rows.
 at::Tensor TwoMemoryPass::transferred(const ops::Associations& candidate) {
   const auto& relational = *cell_->relational;
   const at::Tensor weight = relational.transfer->weight, bias = relational.transfer->bias;
@@ -342,7 +348,7 @@ at::Tensor TwoMemoryPass::transferred(const ops::Associations& candidate) {
   if (!transfer_.defined()) transfer_ = ops::transfer(relational_->memory(), weight);
   transfer_ =
       relational.blend(transfer_, ops::batched_product(candidate.values.transpose(1, 2), factors));
-  return item_ + relational.alpha3 * (transfer_ + bias);
+  return item_ + relational.alpha3 * (transfer_ + bias).transpose(1, 2);
 }
 
 at::Tensor TwoMemoryPass::relational_memory() {

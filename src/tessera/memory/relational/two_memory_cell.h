@@ -45,8 +45,8 @@ constexpr std::array<std::string_view, 3> enum_names(MemoryProjection) {
 }
 
 /// What is transferred to the item memory (eq. 13).
-///   kCandidate  the S of this step, the authors' code
-///   kMemory     the R after this step, the paper
+///   kCandidate  the S of this step, its values along the columns of M: the authors' code
+///   kMemory     the R after this step, its values along the rows of M: the paper
 enum class TransferSource { kCandidate, kMemory };
 constexpr std::array<std::string_view, 2> enum_names(TransferSource) {
   return {"candidate", "memory"};
@@ -120,16 +120,18 @@ struct TwoMemoryOptions {
 
 /// The item memory M [B, D, D]: an associative memory that each step writes one outer product into,
 /// through gates (Le et al. 2020, eq. 9, 10 and appendix D).
-/// Differs from the paper with GateForm::kSigmoid: the gates see f1(x), not x; they and what is
-/// written are squashed; their maps have biases beside the two scalars, of which the forget gate's
-/// starts at 1. Without gates there is no squashing either.
+/// Differs from the paper with GateForm::kSigmoid: the gates see f1(x), not x, and add it to every
+/// row, not to every column; their map U makes tanh(M) Uᵀ, not U tanh(M); they and what is written
+/// are squashed; their maps have biases beside the two scalars, of which the forget gate's starts
+/// at 1. Without gates there is no squashing either.
 class ItemMemoryImpl : public torch::nn::Module {
  public:
   /// Throws UsageError on a width below 1.
   explicit ItemMemoryImpl(const TwoMemoryOptions& options, at::Device device = at::kCPU);
 
-  /// What the input adds to the gates of every row, [T, B, 2D]: the gates of the paper see x
-  /// [T, B, in], those of the code content [T, B, D], which is f1(x). Undefined without gates.
+  /// What the input adds to the gates, [T, B, 2D]: to every column of the paper's, which see x
+  /// [T, B, in], to every row of the code's, which see content [T, B, D], f1(x). Undefined without
+  /// gates.
   at::Tensor gate_inputs(const at::Tensor& x, const at::Tensor& content);
   /// One write: memory [B, D, D], left and right [B, D] (the outer product), gate_input [B, 2D] ->
   /// [B, D, D].
