@@ -80,12 +80,22 @@ TEST_F(StmStudies, HullsAndToursAreMeasuredByTheirNumberOfPoints) {
 TEST_F(StmStudies, SayWhereAPublishedScoreIsOfSomethingElse) {
   EXPECT_EQ(run("copy", tiny()).comparisons().front().unlike, "other sizes");
   EXPECT_EQ(run("shortest-path", tiny()).comparisons().front().unlike, "metric not stated");
+  const StudyResults recall = run("relational-recall", tiny());
+  EXPECT_EQ(recall.comparisons().front().unlike, "sizes not stated");
+  EXPECT_THAT(recall.summary(), HasSubstr("Its code has 3 items of 2 to 5 vectors of 32 bits"));
   Json published = tiny();
   published["task"] = config::to_json(task::CopyConfig{});
   std::filesystem::remove_all(folder_ / "copy");
   const StudyResults results = run("copy", published);
   EXPECT_EQ(results.comparisons().front().unlike, "");
   EXPECT_THAT(results.summary(), testing::Not(HasSubstr("the paper has 1 to 20")));
+}
+
+// Le et al. 2020, appendix F.
+TEST_F(StmStudies, ThePapersTuringMachineHasFiveHeadsToSort) {
+  EXPECT_THAT(describe_settings(stm_study::priority_sort()),
+              HasSubstr("baselines.ntm.heads = 1 (quick 1, paper 5)"));
+  EXPECT_THAT(describe_settings(stm_study::copy()), HasSubstr("baselines.ntm.heads = 1  "));
 }
 
 TEST_F(StmStudies, BabiComparesTheErrorOfEveryTask) {
@@ -129,7 +139,7 @@ TEST_F(StmStudies, BabiComparesTheErrorOfEveryTask) {
 
 TEST_F(StmStudies, AssociativeRetrievalLeavesPartsOut) {
   Json settings = tiny();
-  settings["models"] = {"STM", "STM without transfer", "STM without gates"};
+  settings["models"] = {"STM", "STM without transfer", "STM, twice as wide", "STM without gates"};
   const StudyResults results = run("associative-retrieval", settings);
   const auto model = [&](const char* name) {
     return config::read_json(folder_ / "associative-retrieval" / name / "model" / "config.json")
@@ -137,16 +147,20 @@ TEST_F(StmStudies, AssociativeRetrievalLeavesPartsOut) {
   };
   EXPECT_EQ(model("stm-run1")["gated"], true);
   EXPECT_EQ(model("stm-without-gates-run1")["gated"], false);
+  EXPECT_EQ(model("stm-without-gates-run1")["width"], 12);  // as in table 1
+  EXPECT_EQ(model("stm-twice-as-wide-run1")["width"], 12);
+  EXPECT_EQ(model("stm-without-transfer-run1")["width"], 6);
   EXPECT_EQ(model("stm-without-transfer-run1")["alpha3"]["learned"], false);
   EXPECT_EQ(model("stm-without-transfer-run1")["alpha3"]["value"], 0);
   EXPECT_THAT(results.summary(), HasSubstr("not reached"));
 }
 
 TEST_F(StmStudies, AssociativeRetrievalHasPublishedNumbersOfTwoLengths) {
-  const auto epochs = [&](const Json& task, size_t comparisons) {
+  const auto epochs = [&](const Json& task, size_t comparisons, int64_t width = 48) {
     const test::TemporaryFolder folder;
     Json settings = tiny();
     settings["models"] = {"STM"};
+    settings["stm"]["width"] = width;
     settings["task"] = task;
     const StudyResults results =
         test::run_quick("stm/associative-retrieval", settings, folder.path());
@@ -157,6 +171,7 @@ TEST_F(StmStudies, AssociativeRetrievalHasPublishedNumbersOfTwoLengths) {
   EXPECT_THAT(epochs({{"pairs", 24}}, 1), HasSubstr("STM,not reached,,80\n"));
   EXPECT_THAT(epochs({{"pairs", 8}}, 0), HasSubstr("STM,not reached,,\n"));
   EXPECT_THAT(epochs({{"pairs", 14}, {"keys", 20}}, 0), HasSubstr("STM,not reached,,\n"));
+  EXPECT_THAT(epochs({{"pairs", 14}}, 0, /*width=*/24), HasSubstr("STM,not reached,,\n"));
 }
 
 // Of a task that is soon solved: the digit that came.

@@ -22,14 +22,17 @@ struct RetrievalSettings : ComparisonSettings<task::AssociativeRetrievalConfig> 
   }
 };
 
-constexpr int64_t kEmbedding = 100;  // width of a token's vector, as in the paper
+constexpr int64_t kEmbedding = 100;  // width of a token's vector, as in the authors' code
 constexpr int64_t kSolved = 99;      // percent
+constexpr int64_t kPaperWidth = 48;  // d of the small models of table 1, the others have twice it
+const char* const kTwiceAsWide = "STM, twice as wide";
 
 RetrievalSettings paper_retrieval() {
   RetrievalSettings settings;
-  settings.models = {"STM", "STM without transfer", "STM without gates", "Fast weights", "LSTM"};
+  settings.models = {
+      "STM", "STM without transfer", kTwiceAsWide, "STM without gates", "Fast weights", "LSTM"};
   settings.stm.slots = 1;
-  settings.stm.width = settings.stm.distilled = 48;
+  settings.stm.width = kPaperWidth;
   settings.baselines = short_training_baselines();
   settings.data = {.training_samples = 100'000, .test_samples = 20'000};
   settings.train.steps = 100'000;
@@ -68,31 +71,37 @@ struct PublishedRetrieval {
 };
 using PublishedColumn = std::map<std::string, PublishedRetrieval>;
 
-/// Sequences of 30 and of 50 characters are 14 and 24 pairs. Without gates: d = 96.
-const PublishedColumn* published_for(int64_t pairs) {
+/// Sequences of 30 and of 50 characters are 14 and 24 pairs. Null for other numbers and widths.
+const PublishedColumn* published_for(const RetrievalSettings& settings) {
   static const PublishedColumn of_30 = {{"STM", {20, 100}},
                                         {"STM without transfer", {10, 100}},
+                                        {kTwiceAsWide, {10, 100}},
                                         {"STM without gates", {100, 24}},
                                         {"Fast weights", {50, 100}}};
   static const PublishedColumn of_50 = {{"STM", {80, 100}},
                                         {"STM without transfer", {100, 100}},
+                                        {kTwiceAsWide, {20, 100}},
                                         {"STM without gates", {100, 20}},
                                         {"Fast weights", {5000, 20.8}}};
-  return pairs == 14 ? &of_30 : pairs == 24 ? &of_50 : nullptr;
+  if (settings.stm.width != kPaperWidth) return nullptr;
+  return settings.task.pairs == 14 ? &of_30 : settings.task.pairs == 24 ? &of_50 : nullptr;
 }
 
 std::vector<Contestant> retrieval_contestants(const RetrievalSettings& settings) {
-  StmConfig no_transfer = settings.stm, no_gates = settings.stm;
+  StmConfig no_transfer = settings.stm, wide = settings.stm;
   no_transfer.alpha3 = {.value = 0, .learned = false};
+  wide.width *= 2;
+  StmConfig no_gates = wide;
   no_gates.gated = false;
   std::vector<Contestant> all = baseline_contestants(settings.baselines, kEmbedding);
   const std::vector<Contestant> ours = {
       {"STM", model_table<Stm>(settings.stm, kEmbedding)},
       {"STM without transfer", model_table<Stm>(no_transfer, kEmbedding)},
+      {kTwiceAsWide, model_table<Stm>(wide, kEmbedding)},
       {"STM without gates", model_table<Stm>(no_gates, kEmbedding)}};
   all.insert(all.end(), ours.begin(), ours.end());
   std::map<std::string, double> accuracies;
-  if (const auto* published = published_for(settings.task.pairs))
+  if (const auto* published = published_for(settings))
     for (const auto& [name, row] : *published) accuracies[name] = row.accuracy;
   return with_published(std::move(all), accuracies);
 }
@@ -114,7 +123,7 @@ std::optional<double> updates_until_solved(const TrainedContestant<task::TaskLea
 Table epochs_table(const std::vector<TrainedContestant<task::TaskLearner>>& models,
                    const RetrievalSettings& settings, const PublishedColumn* published) {
   Table table(fmt::format("Until {} % of the validation answers are right", kSolved),
-              {"model", "updates", "epochs of 100,000 samples", "published: epochs to the best"});
+              {"model", "updates", "epochs of 100,000 samples", "published: epochs to converge"});
   for (const auto& model : models) {
     const auto found = published ? published->find(model.name) : PublishedColumn::const_iterator();
     const bool known = published && found != published->end();
@@ -134,16 +143,17 @@ void run_associative_retrieval(StudyContext& context) {
   const auto models =
       compare_models(context, "associative-retrieval", settings, retrieval_contestants(settings),
                      "", {{"min_pairs", settings.fewest_training_pairs}});
-  const PublishedColumn* published =
-      context.references_hold() ? published_for(settings.task.pairs) : nullptr;
+  const PublishedColumn* published = context.references_hold() ? published_for(settings) : nullptr;
   context.results().add_table("epochs", epochs_table(models, settings, published));
   if (settings.fewest_training_pairs > 0)
     context.results().add_difference(fmt::format(
         "Training has {} to {} pairs, so that the model can begin with short sequences.",
         settings.fewest_training_pairs, settings.task.pairs));
-  if (!published_for(settings.task.pairs))
-    context.results().add_difference(
-        fmt::format("{} pairs; the paper has 14 and 24 (set task.pairs).", settings.task.pairs));
+  if (!published_for(settings))
+    context.results().add_difference(fmt::format(
+        "{} pairs, d = {}; the paper has 14 and 24 pairs (set task.pairs), and d = {} where models "
+        "are not twice as wide.",
+        settings.task.pairs, settings.stm.width, kPaperWidth));
 }
 
 }  // namespace
