@@ -51,7 +51,9 @@ struct RmcConfig {
 /// it with a norm, as in the code of DeepMind's Sonnet.
 ///
 /// Differs from Santoro et al. 2018: the first memory is learned; it begins as theirs, the
-/// identity. The MLP has ReLU between its layers and, as in Sonnet, none after the last.
+/// identity. As in Sonnet, gates are of tanh(M) and not of an output h = sigmoid(o) tanh(M), which
+/// there is not; what is written passes tanh; the MLP has ReLU between its layers and none after
+/// the last.
 ///
 /// State: "memory" [B, N, C].
 class Rmc : public ConfiguredNetwork<Rmc, RmcConfig> {

@@ -19,7 +19,7 @@ double quasi_orthogonal_count(int64_t dimension, double eta);
 
 /// Model (23): argmax over y of <u_y, sum over the `stored` first inputs x' of
 /// u_f(x') relu(<e_x', e_x> - eta)>, with random unit e and u. Its error falls with
-/// exp((alpha - 1) eta^2 d / 4)), but it keeps every e_x': stored * d parameters.
+/// exp(-(alpha - 1) eta^2 d / 4), but it keeps every e_x': stored * d parameters.
 double rectified_lookup_error(const AssociationTask& task, int64_t stored, int64_t dimension,
                               double eta, uint64_t seed);
 

@@ -116,7 +116,8 @@ def gated_write(
     """M' = F * M + I * (left (x) right), [I, F] = tanh(M) gate_weight^T + gate_input (Le et al. 2020, eq. 10).
 
     memory [B, D, D], left, right [B, D], gate_weight [2D, D], gate_input [B, 2D] -> [B, D, D]. form:
-    "sigmoid" (the authors' code: of the gates, and tanh of what is written) or "linear" (the paper).
+    "sigmoid" (the authors' code: of the gates, and tanh of what is written) or "linear" (the paper, whose
+    gates are those of the transposed M, with right for left).
     """
     return _ops.gated_write(memory, left, right, gate_weight, gate_input, form=form)
 

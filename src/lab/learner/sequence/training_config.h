@@ -26,8 +26,8 @@ struct SampleSets {
   }
 };
 
-/// The [train] table's defaults for tasks: those of Le et al. 2020, supplementary D, as their code
-/// has them (the momentum is not in the text).
+/// The [train] table's defaults for tasks: those of Le et al. 2020, appendices F and H, as their
+/// code has them (smoothing, momentum and the clipping are not in the text).
 TrainConfig default_task_training();
 
 /// The task of a table [task]: its name and any of its keys. Throws UsageError.

@@ -214,8 +214,8 @@ void add_babi_differences(const BabiSettings& settings, const StudyTraining<Babi
         fmt::format("{} of the 20 tasks are learned together.", settings.tasks.size()));
   results.add_difference(fmt::format(
       "n_q = {}, d = {}, {} updates of {} questions in {} with a learning rate of {:g}; the paper "
-      "has n_q = 20, d = 90 and 500 epochs (about 700,000 updates) with 0.006 in the text, 0.0006 "
-      "in the code. One run, the paper has ten.",
+      "has n_q = 20, d = 90 and batches of 128 with 0.006, its code 0.0006 and at most 500 epochs "
+      "(about 700,000 updates). One run, the paper has ten.",
       model.slots, model.width, trained.steps, settings.train.batch * settings.train.accumulation,
       format_duration(trained.seconds), settings.train.learning_rate));
   const QuestionAnswererConfig authors;

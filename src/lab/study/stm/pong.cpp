@@ -252,11 +252,11 @@ void add_pong_differences(StudyContext& context, const PongSettings& settings) {
       "The paper shows figure 3 as a picture and gives no numbers. It says: at frame skip 4 both "
       "agents reach a perfect reward and STM slightly sooner; at 0, 16 and 32 STM needs fewer "
       "games for higher rewards, above all at 32; means of 5 runs. Ours is one run of each.");
-  results.add_difference(
-      fmt::format("Games to {} points against an opponent of skill {:g}, {} x {} pixels, {} "
-                  "actions, an LSTM of {}; the paper has 21 points, 80 x 80, 6 and 512.",
-                  environment.game.points, environment.game.opponent_skill, environment.size,
-                  environment.size, moves_of(environment.actions).size(), training.agent.hidden));
+  results.add_difference(fmt::format(
+      "Games to {} points against an opponent of skill {:g}, {} x {} pixels, {} "
+      "actions, an LSTM of {}; the paper has 21 points and 512, its code 80 x 80 and 6.",
+      environment.game.points, environment.game.opponent_skill, environment.size, environment.size,
+      moves_of(environment.actions).size(), training.agent.hidden));
   results.add_difference(fmt::format(
       "{} workers take turns on one network and update it together after every {} steps, {} times, "
       "by Adam at a rate of {:g}, the entropy weighted by {:g}; the paper's 32 processes update it "

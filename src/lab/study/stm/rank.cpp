@@ -24,7 +24,7 @@ namespace {
 struct Row {
   std::string name, task;
   double published;
-  int64_t slots, width;  ///< n_q and d of the paper's code
+  int64_t slots, width;  ///< the paper's n_q; d of the code, or what fits the rank
 };
 
 const std::vector<Row>& rows() {
@@ -142,8 +142,9 @@ void run_rank(StudyContext& context) {
   }
   context.results().add_table("rank", std::move(table));
   context.results().add_difference(fmt::format(
-      "At most {} updates of {} sequences. An untrained G2 already has nearly the published rank: "
-      "the table says little about what was learned.",
+      "One training each of at most {} updates of {} sequences; the paper's are means of five. An "
+      "untrained G2 already has nearly the published rank, except in associative retrieval: the "
+      "table says little about what was learned.",
       settings.train.steps, settings.train.batch));
 }
 

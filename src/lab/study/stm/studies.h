@@ -13,7 +13,7 @@ namespace tessera::stm_study {
 constexpr Paper kPaper = {"stm", "Le et al. 2020"};
 
 /// The numerical rank of a matrix: the squared Frobenius norm over the squared largest singular
-/// value (Rudelson & Vershynin 2007; Le et al. 2020, supplementary G). Between 1 and the rank; 0 of
+/// value (Rudelson & Vershynin 2007; Le et al. 2020, appendix G). Between 1 and the rank; 0 of
 /// a matrix of zeros. Throws UsageError on anything but a matrix.
 double numerical_rank(const at::Tensor& matrix);
 
