@@ -86,9 +86,19 @@ TEST(RankedLaw, CountsByHand) {
   EXPECT_DOUBLE_EQ(law.unseen_mass(1), 0.25 + 2 * 0.25 * 0.75);
 }
 
+TEST(PowerSum, IsExactAlsoWhereTheExponentIsNearOne) {
+  EXPECT_NEAR(power_sum(10'001, 20'001, 2) / (1 / 10'000.5 - 1 / 20'000.5), 1, 1e-12);
+  EXPECT_NEAR(power_sum(3, 5, 0), 2, 1e-12);
+  const double logarithm = std::log(1'009'999.5 / 999'999.5);
+  EXPECT_DOUBLE_EQ(power_sum(1'000'000, 1'010'000, 1), logarithm);
+  for (const double off : {1e-15, -1e-14, 1e-12, -1e-9})
+    EXPECT_NEAR(power_sum(1'000'000, 1'010'000, 1 + off) / logarithm, 1, 1e-7) << off;
+}
+
 TEST(RankedLaw, OneInputIsAlwaysSeen) {
   const RankedLaw law = RankedLaw::zipf(1, 2);
   EXPECT_EQ(law.unseen_mass(1), 0);
+  EXPECT_EQ(law.unseen_mass(0), 1);  // but by no sample
 }
 
 TEST(RankedLaw, RefusesWhatMakesNoLaw) {

@@ -28,7 +28,7 @@ constexpr double kStep = 1.01;
 
 /// p (1 - p)^T of one input.
 double unseen_part(double p, double samples) {
-  return p < 1 ? p * std::exp(samples * std::log1p(-p)) : 0.0;
+  return samples == 0 ? p : p < 1 ? p * std::exp(samples * std::log1p(-p)) : 0.0;
 }
 
 }  // namespace
@@ -83,9 +83,10 @@ std::vector<int64_t> sample_counts(std::span<const double> law, int64_t samples,
 }
 
 double power_sum(double first, double last, double s) {
-  const double a = first - 0.5, b = last - 0.5;
-  if (s == 1) return std::log(b / a);
-  return (std::pow(b, 1 - s) - std::pow(a, 1 - s)) / (1 - s);
+  const double a = first - 0.5, b = last - 0.5, ratio = std::log(b / a);
+  if (s == 1) return ratio;
+  // (b^(1-s) - a^(1-s)) / (1-s), of which rounding would leave little where s is near 1.
+  return std::pow(a, 1 - s) * std::expm1((1 - s) * ratio) / (1 - s);
 }
 
 AliasTable::AliasTable(std::span<const double> law) : keep_(law.size()), alias_(law.size()) {
