@@ -78,7 +78,10 @@ TEST_F(StmStudies, HullsAndToursAreMeasuredByTheirNumberOfPoints) {
 }
 
 TEST_F(StmStudies, SayWhereAPublishedScoreIsOfSomethingElse) {
-  EXPECT_EQ(run("copy", tiny()).comparisons().front().unlike, "other sizes");
+  const StudyResults copy = run("copy", tiny());
+  EXPECT_EQ(copy.comparisons().front().unlike, "other sizes");
+  EXPECT_THAT(copy.summary(),
+              HasSubstr("the paper has RMSprop at a rate of 0.0001, batches of 128."));
   EXPECT_EQ(run("shortest-path", tiny()).comparisons().front().unlike, "metric not stated");
   const StudyResults recall = run("relational-recall", tiny());
   EXPECT_EQ(recall.comparisons().front().unlike, "sizes not stated");
@@ -200,7 +203,8 @@ TEST_F(StmStudies, AssociativeRetrievalCountsUpdatesOverAllRuns) {
 TEST_F(StmStudies, NthFarthestVariesTheQueries) {
   Json settings = tiny();
   settings["models"] = {"STM, n_q = 1", "STM, n_q = 8"};
-  run("nth-farthest", settings);
+  EXPECT_THAT(run("nth-farthest", settings).summary(),
+              HasSubstr("the paper has Adam at a rate of 0.0001, batches of 1600."));
   const auto slots = [&](const char* name) {
     return config::read_json(folder_ / "nth-farthest" / name / "model" / "config.json")["slots"];
   };

@@ -17,6 +17,7 @@ FarthestSettings paper_farthest() {
   settings.train.optimizer = OptimizerKind::kAdamW;
   settings.train.weight_decay = 0;
   settings.train.beta2 = 0.999;
+  settings.of_paper = settings.train;
   return settings;
 }
 

@@ -95,19 +95,22 @@ std::vector<TrainedContestant<task::TaskLearner>> compare_on_task(
   });
 }
 
-void add_training_differences(const TrainConfig& train, const StmConfig& stm,
-                              StudyResults& results) {
-  const TrainConfig paper = task::default_task_training();
-  if (train.optimizer != paper.optimizer || train.learning_rate != paper.learning_rate)
-    results.add_difference(fmt::format(
-        "Training: {} at a rate of {:g}{}, batches of {}, at most {} updates, chosen for the "
-        "two-memory model and the same for all; the paper has RMSprop at 1e-4, batches of 128 and "
-        "50,000 updates or more.",
-        train.optimizer == OptimizerKind::kAdamW ? "Adam" : "RMSprop", train.learning_rate,
-        train.min_learning_rate < train.learning_rate
-            ? fmt::format(" that falls to {:g}", train.min_learning_rate)
-            : "",
-        train.batch, train.steps));
+void add_training_differences(const TrainConfig& train, const TrainConfig& of_paper,
+                              const StmConfig& stm, StudyResults& results) {
+  const auto method = [](const TrainConfig& config) {
+    return fmt::format("{} at a rate of {:g}{}, batches of {}",
+                       config.optimizer == OptimizerKind::kAdamW ? "Adam" : "RMSprop",
+                       config.learning_rate,
+                       config.min_learning_rate < config.learning_rate
+                           ? fmt::format(" that falls to {:g}", config.min_learning_rate)
+                           : "",
+                       config.batch);
+  };
+  if (method(train) != method(of_paper))
+    results.add_difference(
+        fmt::format("Training: {}, at most {} updates, chosen for the two-memory model and the "
+                    "same for all; the paper has {}.",
+                    method(train), train.steps, method(of_paper)));
   if (stm.alpha1.value != 0 || stm.alpha2.value != 0 || stm.alpha3.value != 0)
     results.add_difference(fmt::format(
         "The factors alpha 1, 2, 3 of the two-memory model begin at {:g}, {:g}, {:g}, not at 0: "

@@ -52,6 +52,7 @@ struct ComparisonSettings {
   Task first_task;
   task::SampleSets data;
   TrainConfig train = task::default_task_training();
+  TrainConfig of_paper = train;  ///< what the paper has for `train`; not a setting
 
   static inline const SettingNames kSetByStudy = {"train.seed", "inputs", "outputs"};
 
@@ -105,9 +106,9 @@ std::vector<TrainedContestant<task::TaskLearner>> compare_on_task(
     StudyContext& context, const task::TaskTrainingConfig& common,
     const std::vector<Contestant>& contestants, int64_t runs);
 
-/// Says in the results which of the two trainings was not the paper's.
-void add_training_differences(const TrainConfig& train, const StmConfig& stm,
-                              StudyResults& results);
+/// Says in the results where training was not the paper's.
+void add_training_differences(const TrainConfig& train, const TrainConfig& of_paper,
+                              const StmConfig& stm, StudyResults& results);
 
 /// The baselines under their names in the paper: "LSTM", "ALSTM", "Fast weights", "RMC", "NTM" and
 /// "DNC".
@@ -178,7 +179,7 @@ std::vector<TrainedContestant<task::TaskLearner>> compare_models(
   auto models =
       compare_on_task(context, common, chosen_by_name(contestants, settings.models), settings.runs);
   add_comparison(models, context.results(), unlike);
-  add_training_differences(settings.train, settings.stm, context.results());
+  add_training_differences(settings.train, settings.of_paper, settings.stm, context.results());
   return models;
 }
 
