@@ -226,8 +226,8 @@ void add_babi_differences(const BabiSettings& settings, const StudyTraining<Babi
         "the same words in another order more so.",
         model.first_words, model.position_spread, model.first_positions));
   results.add_difference(
-      "An update is about whole stories: each is read once and asked all its questions. The paper "
-      "draws single questions and reads a story for each.");
+      "An update is about whole stories: each is read once and asked all its questions. The "
+      "paper's code draws single questions and reads a story for each.");
   results.add_difference(
       "Padding is not read, the map to the answers is learned, and the weights of the lowest "
       "validation loss are kept, not of the highest accuracy (docs/references.md).");

@@ -48,7 +48,7 @@ void run_copy(StudyContext& context) {
       paper_vector_task<CopyConfig>(), {"task"});
   compare_at_these_sizes(
       context, "copy", settings, vector_contestants(settings, 0),
-      fmt::format("{} to {} vectors of {} bits; the paper has 1 to 20 of 32.",
+      fmt::format("{} to {} vectors of {} bits; the paper's code has 1 to 20 of 32.",
                   settings.task.min_length, settings.task.max_length, settings.task.bits));
 }
 
@@ -65,9 +65,9 @@ void run_priority_sort(StudyContext& context) {
       paper, {"task"});
   compare_at_these_sizes(
       context, "priority-sort", settings, vector_contestants(settings, 0),
-      fmt::format(
-          "The {} highest of {} vectors of {} bits; the paper has the 16 highest of 20 of 32 bits.",
-          settings.task.answers, settings.task.vectors, settings.task.bits));
+      fmt::format("The {} highest of {} vectors of {} bits; the paper's code has the 16 highest of "
+                  "20 of 32 bits.",
+                  settings.task.answers, settings.task.vectors, settings.task.bits));
 }
 
 /// "2 to 5 items of 3 vectors of 32 bits": the two numbers swap their places with the form.
