@@ -203,9 +203,10 @@ TEST_F(StmStudies, AssociativeRetrievalCountsUpdatesOverAllRuns) {
 
 TEST_F(StmStudies, NthFarthestVariesTheQueries) {
   Json settings = tiny();
-  settings["models"] = {"STM, n_q = 1", "STM, n_q = 8"};
+  settings["models"] = {"STM, n_q = 1", "STM, n_q = 8", "RMC"};
   EXPECT_THAT(run("nth-farthest", settings).summary(),
-              HasSubstr("the paper has Adam at a rate of 0.0001, batches of 1600."));
+              testing::AllOf(HasSubstr("the paper has Adam at a rate of 0.0001, batches of 1600."),
+                             HasSubstr("from Santoro et al. 2018")));
   const auto slots = [&](const char* name) {
     return config::read_json(folder_ / "nth-farthest" / name / "model" / "config.json")["slots"];
   };

@@ -2,6 +2,7 @@
 
 #include "lab/task/associative_retrieval/associative_retrieval.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "lab/study/stm/sequence_comparison.h"
@@ -149,6 +150,9 @@ void run_associative_retrieval(StudyContext& context) {
     context.results().add_difference(fmt::format(
         "Training has {} to {} pairs, so that the model can begin with short sequences.",
         settings.fewest_training_pairs, settings.task.pairs));
+  if (std::ranges::count(settings.models, "Fast weights") > 0)
+    context.results().add_difference(
+        "The paper reports fast weights from Zhang & Zhou 2017, who have a size of their own.");
   if (!published_for(settings))
     context.results().add_difference(fmt::format(
         "{} pairs, d = {}; the paper has 14 and 24 pairs (set task.pairs), and d = {} where models "
