@@ -62,8 +62,8 @@ double predicted_recall(const MemorySummary& summary, const InputGroup& input, i
 using OnShare = std::function<void(double share)>;
 
 /// Expected population error for N and M as large as they may be: predicted_recall over the groups.
-/// Meant for d >= 2: on a line outputs are equal or opposite, and which of equal ones is answered is
-/// not predicted. Throws UsageError unless d >= 1.
+/// Meant for d >= 2: on a line outputs are equal or opposite, and which of the equal ones is
+/// answered is not predicted. Throws UsageError unless d >= 1.
 double predicted_error(const MemorySummary& summary, int64_t dimension,
                        const OnShare& on_progress = {});
 
