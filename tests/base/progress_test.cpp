@@ -81,25 +81,36 @@ TEST(Progress, DrawsThatAllIsDoneAtOnceAndOnce) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3);
 }
 
-TEST(Progress, RedrawsOneLineWithinTheWidthOfATerminal) {
+/// What a job draws on a terminal of 40 columns.
+std::string drawn_on_terminal(const std::string& label, const std::string& note) {
   int master = -1, slave = -1;
   winsize size{24, 40, 0, 0};
-  ASSERT_EQ(::openpty(&master, &slave, nullptr, nullptr, &size), 0);
+  if (::openpty(&master, &slave, nullptr, nullptr, &size) != 0) return "";
   std::FILE* terminal = ::fdopen(slave, "w");
   {
-    Progress progress(terminal, "train", 2);
-    progress.update(1, std::string(100, 'x'));
+    Progress progress(terminal, label, 2);
+    progress.update(1, note);
   }
   char buffer[4096];
   const ssize_t got = ::read(master, buffer, sizeof buffer);
-  const std::string text(buffer, static_cast<size_t>(std::max<ssize_t>(got, 0)));
   std::fclose(terminal);
   ::close(master);
+  return std::string(buffer, static_cast<size_t>(std::max<ssize_t>(got, 0)));
+}
+
+TEST(Progress, RedrawsOneLineWithinTheWidthOfATerminal) {
+  const std::string text = drawn_on_terminal("train", std::string(100, 'x'));
   EXPECT_THAT(text, StartsWith("\r\033[Ktrain [###...]  50 %  xxx"));  // the bar is short there
   for (size_t begin = 0, next; begin < text.size(); begin = next + 1) {
     next = std::min(text.find('\r', begin), text.size());
     EXPECT_LT(next - begin, 40u + 3u);  // the escape sequence takes no columns
   }
+}
+
+TEST(Progress, CountsColumnsAndNotBytes) {
+  EXPECT_THAT(drawn_on_terminal("T = 10⁴", ""), StartsWith("\r\033[KT = 10⁴ [####....]  50 %"));
+  EXPECT_THAT(drawn_on_terminal("記憶の記憶", std::string(100, 'x')),
+              StartsWith("\r\033[K記憶の記憶 [###...]  50 %  " + std::string(12, 'x') + "\r"));
 }
 
 TEST(Progress, SurvivesNoWorkAndNoStream) {

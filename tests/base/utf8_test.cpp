@@ -30,6 +30,15 @@ TEST(Utf8, CountsCharactersNotBytes) {
   EXPECT_EQ(utf8::beginning_of("T = 10⁴", 9), "T = 10⁴");
 }
 
+TEST(Utf8, CountsColumnsOfATerminal) {
+  EXPECT_EQ(utf8::columns("T = 10⁴"), 7u);
+  EXPECT_EQ(utf8::columns("記憶 \xF0"), 6u);
+  EXPECT_EQ(utf8::beginning_in_columns("T = 10⁴", 7), "T = 10⁴");
+  EXPECT_EQ(utf8::beginning_in_columns("T = 10⁴", 6), "T = 10");
+  EXPECT_EQ(utf8::beginning_in_columns("記憶", 3), "記");
+  EXPECT_EQ(utf8::beginning_in_columns("記憶", 4), "記憶");
+}
+
 using Characters = std::vector<std::pair<std::string, std::optional<char32_t>>>;
 
 Characters cut(const std::vector<std::string>& pieces) {

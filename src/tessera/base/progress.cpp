@@ -106,10 +106,10 @@ void Progress::draw() {
   };
   if (!terminal_) return show(stream_, line(kBarCells) + "\n");
   // The bar of a narrow terminal leaves room for the numbers.
-  const size_t columns = terminal_columns(stream_) - 1, without_bar = line(0).size();
+  const size_t columns = terminal_columns(stream_) - 1, without_bar = utf8::columns(line(0));
   const size_t cells =
       std::clamp(columns - std::min(columns, without_bar), kFewestCells, kBarCells);
-  show(stream_, fmt::format("{}{}", kWipe, utf8::beginning_of(line(cells), columns)));
+  show(stream_, fmt::format("{}{}", kWipe, utf8::beginning_in_columns(line(cells), columns)));
 }
 
 }  // namespace tessera

@@ -21,6 +21,24 @@ bool is_control(std::string_view character) {
   return code_point < 0x20 || (code_point >= 0x7F && code_point < 0xA0);
 }
 
+/// As the C++ standard estimates it, [format.string.std].
+bool is_wide(char32_t c) {
+  return (c >= 0x1100 && c <= 0x115F) || c == 0x2329 || c == 0x232A ||
+         (c >= 0x2E80 && c <= 0xA4CF && c != 0x303F) || (c >= 0xAC00 && c <= 0xD7A3) ||
+         (c >= 0xF900 && c <= 0xFAFF) || (c >= 0xFE10 && c <= 0xFE19) ||
+         (c >= 0xFE30 && c <= 0xFE6F) || (c >= 0xFF00 && c <= 0xFF60) ||
+         (c >= 0xFFE0 && c <= 0xFFE6) || (c >= 0x1F300 && c <= 0x1F64F) ||
+         (c >= 0x1F900 && c <= 0x1F9FF) || (c >= 0x20000 && c <= 0x3FFFD);
+}
+
+/// Removes the first character, or bytes that are none, from `text`; the columns that it takes.
+size_t take_columns(std::string_view& text) {
+  const Front front = front_of(text);
+  std::string_view bytes = text.substr(0, front.length);
+  text.remove_prefix(front.length);
+  return front.kind == Front::kCharacter && is_wide(take(bytes)) ? 2 : 1;
+}
+
 }  // namespace
 
 size_t valid_prefix(std::string_view text) {
@@ -74,6 +92,22 @@ std::string_view beginning_of(std::string_view text, size_t bytes) {
   if (bytes >= text.size()) return text;
   while (bytes > 0 && continues_character(text[bytes])) --bytes;
   return text.substr(0, bytes);
+}
+
+size_t columns(std::string_view text) {
+  size_t sum = 0;
+  while (!text.empty()) sum += take_columns(text);
+  return sum;
+}
+
+std::string_view beginning_in_columns(std::string_view text, size_t most) {
+  std::string_view left = text;
+  for (size_t length = 0; !left.empty(); length = text.size() - left.size()) {
+    const size_t taken = take_columns(left);
+    if (taken > most) return text.substr(0, length);
+    most -= taken;
+  }
+  return text;
 }
 
 bool is_printable(std::string_view text) {

@@ -39,6 +39,12 @@ size_t code_points(std::string_view text);
 /// At most so many bytes of a valid text, whole characters.
 std::string_view beginning_of(std::string_view text, size_t bytes);
 
+/// Columns that a terminal takes for a text: two for each wide character, such as Chinese ones. A
+/// mark above a letter counts as one, so that the text never takes more.
+size_t columns(std::string_view text);
+/// At most so many columns of a text, whole characters.
+std::string_view beginning_in_columns(std::string_view text, size_t most);
+
 /// Whether `text` is valid UTF-8 without control characters (C0, DEL and C1), so that a terminal
 /// shows it and does nothing else.
 bool is_printable(std::string_view text);
