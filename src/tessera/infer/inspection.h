@@ -52,7 +52,7 @@ struct BlockInspection {
 /// Why a model gave a token the logit that it has. The logit is exactly
 ///   embedding + biases + sum over blocks of (sum over heads + unit_logit),
 /// for the last norm's deviation held at its value. What a memory does to later blocks counts
-/// there.
+/// there. A model whose weights have fewer bits rounds its products, which is in no part.
 struct Inspection {
   int64_t position = 0;        ///< of the last token read; the next one is predicted
   int64_t token = 0;           ///< whose logit is explained

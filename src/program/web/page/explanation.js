@@ -8,6 +8,7 @@ import {percent, quoted, signed} from "./words.js";
 const kListed = 10;
 const kAround = 6;  // tokens shown before a memory
 const kReaders = 3;  // shown of a slot
+const kLeastShown = 0.005;  // what is less is shown as 0.00
 const kTiers = {short_term: "short-term head", long_term: "long-term head"};
 const kUnits = {persistent_memory: "persistent memory", feed_forward: "feed-forward layer"};
 
@@ -81,11 +82,12 @@ export class Explanation {
 
   // What each part added. The heads of a layer are folded away behind their sum.
   partsTable() {
-    const {layers, embedding, biases} = this.reply;
+    const {layers, embedding, biases, logit} = this.reply;
     const unit = Object.keys(kUnits).find((name) => name in layers[0]);
     const parts = [embedding, biases, ...layers.flatMap((layer) => [layer[unit], ...layer.heads.map((head) => head.logit)])];
     const most = Math.max(1e-9, ...parts.map(Math.abs));
     const sum = (heads) => heads.reduce((total, head) => total + head.logit, 0);
+    const rounding = parts.reduce((left, part) => left - part, logit);
     const rows = [], folded = [];
     const row = (label, value) => rows.push([label, signed(value), diverging(value, most)]);
     const chooser = (label, choose, place = "") => make("button", {type: "button", class: `part ${place}`, "aria-pressed": "false",
@@ -106,6 +108,7 @@ export class Explanation {
     });
     row("Embedding of the last token", embedding);
     if (biases !== 0) row("Biases", biases);
+    if (Math.abs(rounding) >= kLeastShown) row("Rounding to weights of fewer bits", rounding);
     this.parts = makeTable({heads: ["Part", "Added", ""], rows, numbers: [1]});
     this.parts.classList.add("parts");
     for (const index of folded) this.row(index).hidden = true;

@@ -200,6 +200,20 @@ describe("The page of tessera inspect", () => {
     await opened.close();
   });
 
+  test("shows what rounding adds as a part", async () => {
+    const html = fs.readFileSync(place.path("inspect.html"), "utf8");
+    const raised = html.replace(/("token":\{[^}]*\},"logit":)([^,]*)/g, (_, before, logit) => before + (Number(logit) + 0.5));
+    for (const [page, rows] of [[html, 0], [raised, 1]]) {
+      place.write("rounded.html", page);
+      const opened = await openPage(browser, `file://${place.folder}`, "rounded.html");
+      await opened.page.waitForSelector(".parts");
+      const rounding = opened.page.locator(".parts tr", {hasText: "Rounding"});
+      assert.equal(await rounding.count(), rows);
+      if (rows > 0) assert.equal(await rounding.locator("td.number").textContent(), "+0.50");
+      await opened.close();
+    }
+  });
+
   test("names the tier of each head", async () => {
     place.train("../mosaic_v2", "model.kind=memory_mosaic_v2", "train.steps=20");
     tessera("inspect", "--model", place.path("mosaic_v2/model"), "--text", "the cat sees", "--page", place.path("tiers.html"));
