@@ -134,6 +134,30 @@ TEST(Documentation, CommandsUseWhatTheProgramHas) {
   EXPECT_GE(commands, 20u);
 }
 
+/// Whether a page has the command of a study, alone or in a list of those of its paper:
+/// "`tessera study stm/cost`, `rank`".
+bool has_study(const std::string& page, const std::string& id) {
+  const size_t slash = id.find('/');
+  const std::string paper = id.substr(0, slash), name = id.substr(slash + 1);
+  return std::regex_search(page, std::regex("tessera study " + id + "[ `\n]")) ||
+         std::regex_search(page, std::regex("`tessera study " + paper + "/[a-z0-9-]+`" +
+                                            "(, `[a-z0-9-]+`)*, `" + name + "`"));
+}
+
+TEST(Documentation, ListsEveryStudyWithItsCommand) {
+  const std::string page = tessera::read_file(kRoot / "docs/papers.md");
+  std::istringstream list(output_of("study --list"));
+  std::string line;
+  std::getline(list, line);  // the columns' names
+  size_t studies = 0;
+  for (; std::getline(list, line); ++studies) {
+    const std::string id = line.substr(0, line.find(' '));
+    EXPECT_TRUE(has_study(page, id)) << id << " is not in docs/papers.md";
+    EXPECT_THAT(output_of("study " + id + " --help"), testing::HasSubstr("Usage: tessera study"));
+  }
+  EXPECT_THAT(page, testing::HasSubstr("names all " + std::to_string(studies) + " studies"));
+}
+
 TEST(Documentation, FilesInCommandsExist) {
   for (const auto& file : documents())
     for (const Words& words : shell_commands(tessera::read_file(file)))
@@ -181,6 +205,8 @@ TEST(Documentation, WhatIsWrongIsFound) {
               testing::ElementsAre(Words{"a", "b c"}));
   EXPECT_THAT(program_commands("`tessera eval --x=1` ```sh\n```sh\nbin/tessera y # z\n```\n"),
               testing::UnorderedElementsAre(Words{"eval", "--x=1"}, Words{"y"}));
+  EXPECT_TRUE(has_study("| `tessera study a/b`, `c`, `d` |", "a/d"));
+  EXPECT_FALSE(has_study("| `tessera study a/b`, `c` | `d` `tessera study a/de` |", "a/d"));
   EXPECT_FALSE(lists_verb("Verbs:\n  train  x", "rain"));
   EXPECT_FALSE(lists_option("  --top-k INT", "--top"));
   EXPECT_TRUE(lists_option("  --top-k INT", "--top-k"));
