@@ -1,5 +1,6 @@
 #include "program/serve/served_store.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <exception>
 #include <utility>
@@ -63,6 +64,16 @@ ServedStore::Snapshot::Snapshot(const std::filesystem::path& folder)
 const store::StoreReader& ServedStore::Snapshot::reader() const {
   if (!reader_) reader_.emplace(store);
   return *reader_;
+}
+
+size_t ServedStore::Snapshot::longest_id() const {
+  if (!longest_id_) {
+    size_t longest = 0;
+    for (const auto& document : store.ledger().documents())
+      longest = std::max(longest, document.id.size());
+    longest_id_ = longest;
+  }
+  return *longest_id_;
 }
 
 void ServedStore::Snapshot::look_up() const {

@@ -45,6 +45,8 @@ class ServedStore {
     explicit Snapshot(const std::filesystem::path& folder);
     /// Made at the first call: a pass over the documents.
     const store::StoreReader& reader() const;
+    /// Bytes of the longest id. At the first call a look at each document.
+    size_t longest_id() const;
     /// To be called now and then by what takes long without reading documents: throws
     /// Interrupted where the reader has to begin again, or is not wanted any more.
     void look_up() const;
@@ -55,6 +57,7 @@ class ServedStore {
     friend class ServedStore;
     int64_t change_;  // Ledger::state()
     mutable std::optional<store::StoreReader> reader_;
+    mutable std::optional<size_t> longest_id_;
     std::function<bool()> interrupts_;
   };
   /// Calls `use` with the store as it is now; again from the start where forgotten text was erased

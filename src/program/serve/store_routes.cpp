@@ -1,5 +1,6 @@
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <chrono>
 #include <concepts>
 #include <exception>
@@ -28,9 +29,9 @@ const Demands kDemands = {{"tokens", config::between(0, 65536)},
                           {"limit", config::between(1, 10000)},
                           {"measure", config::between(0, 100000)}};
 
-// Bytes of a recital's answer, about: of a recited token, of each of its sources, whose document
-// has a short id.
-constexpr double kTokenBytes = 250, kSourceBytes = 120;
+// Bytes of a recital's answer, about: of a recited token, of each of its sources, and of them those
+// of the document's id.
+constexpr double kTokenBytes = 250, kSourceBytes = 120, kIdBytes = 24;
 
 constexpr auto kBetweenEvents = std::chrono::milliseconds(100);
 constexpr auto kBetweenSigns = std::chrono::seconds(1);  // of life, while there is nothing to tell
@@ -114,9 +115,10 @@ Response list_stores(const Service& service) {
 }
 
 /// Throws where the answer of a recital may be too large with so many tokens, whose sources are
-/// looked up after them.
-void check_recital(const Service& service, int64_t tokens, int64_t sources) {
-  const double token_bytes = kTokenBytes + kSourceBytes * static_cast<double>(sources);
+/// looked up after them. id_bytes: of the longest id.
+void check_recital(const Service& service, int64_t tokens, int64_t sources, double id_bytes) {
+  const double source_bytes = kSourceBytes + std::max(0.0, id_bytes - kIdBytes);
+  const double token_bytes = kTokenBytes + source_bytes * static_cast<double>(sources);
   service.check_answer(static_cast<double>(tokens) * token_bytes, "prompts, tokens or sources");
 }
 
@@ -130,7 +132,7 @@ Json answer_of(const Service& service, ServedStore& store, const Job& job,
     const auto look_up = [&](int64_t done, int64_t of) {
       snapshot.look_up();
       if constexpr (std::derived_from<Job, jobs::Reciting>)
-        check_recital(service, ++recited, job.sources);
+        check_recital(service, ++recited, job.sources, static_cast<double>(snapshot.longest_id()));
       on_progress(done, of);
     };
     json = job.run(snapshot.store, look_up).json();
@@ -170,7 +172,8 @@ Response recall_text(const Service& service, const Request& request) {
   const auto together = service.together.find(request.values.at("store"));
   if (together == service.together.end()) return answer_job<jobs::Recall>(service, request);
   const auto job = read_job<jobs::Recall>(request, kDemands);
-  check_recital(service, job.tokens, job.sources);  // the hosts tell nothing before the answer
+  // The hosts tell nothing before the answer.
+  check_recital(service, job.tokens, job.sources, kIdBytes);
   return long_answer(service, request, 200,
                      [hosts = together->second, job](const OnProgress&, const Unwanted& unwanted) {
                        return hosts->recall(job.prompt, job.options(), unwanted);

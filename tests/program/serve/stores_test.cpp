@@ -313,6 +313,10 @@ TEST_F(Stores, ARecitalStopsWhereItsAnswerMayBecomeTooLarge) {
   RecordedEvents recorded;
   tiny_.post("/v1/stores/books/ask?stream=true", twice).events(recorded);
   EXPECT_THAT(recorded.events.back(), HasSubstr("--max-answer"));
+  post(kDocuments, {{"id", std::string(1000, 'l')}, {"text", "A long name."}}, 201);
+  EXPECT_EQ(tiny_.post(recall, {{"prompt", prompt}, {"tokens", 4}}).status, 413)
+      << "ids count with their length";
+  EXPECT_EQ(post(recall, {{"prompt", prompt}, {"tokens", 1}, {"sources", 1}})["tokens"].size(), 1u);
 }
 
 /// Counts how often files of a folder are replaced.
