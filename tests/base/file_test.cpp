@@ -99,6 +99,41 @@ TEST(CreateFolders, MakesWhatIsMissingAndNamesWhatIsInTheWay) {
               HasSubstr("file/c"));
 }
 
+const std::string* noted_path = nullptr;
+
+/// As another process that makes the file and writes to it.
+void note_in_file(int) {
+  const int file = ::open(noted_path->c_str(), O_WRONLY | O_CREAT, 0644);
+  if (::write(file, "noted", 5) == 5) ::close(file);
+}
+
+TEST(CreateFile, LeavesWhatAnotherProcessWritesAtTheSameTime) {
+  const TemporaryFolder folder;
+  create_file(folder / "file");
+  EXPECT_EQ(read_file(folder / "file"), "");
+  EXPECT_THROW(create_file(folder / "none/file"), SystemError);
+  if (!test::calls_are_counted()) GTEST_SKIP() << test::kNotCounted;
+  const std::string path = folder / "other";
+  noted_path = &path;
+  const auto make_calls = [] {
+    for (int i = 0; i < 10; ++i) ::getppid();
+  };
+  for (int64_t call = 6; call < 24; ++call) {  // in which the other process comes
+    std::filesystem::remove(path);
+    test::Process(
+        [&] {
+          ::signal(SIGUSR1, note_in_file);
+          make_calls();
+          create_file(path);
+          make_calls();
+          return 0;
+        },
+        {.system_calls = call, .signal_number = SIGUSR1})
+        .wait();
+    EXPECT_EQ(read_file(path), "noted") << call;
+  }
+}
+
 TEST(IsThere, TellsAbsenceFromWhatCannotBeTold) {
   const TemporaryFolder folder;
   EXPECT_TRUE(is_there(folder.path()));

@@ -211,7 +211,7 @@ Json Erase::Answer::json_of_earlier(const std::string& id) {
 History::Answer History::run(const fs::path& store, const OnProgress&) const {
   const fs::path path = store::StoreFolder::open(store).path() / store::StoreFolder::kHistoryFile;
   Answer answer;
-  if (begin && !is_there(path)) write_file(path, "");
+  if (begin) create_file(path);  // the history that another process notes meanwhile stays
   answer.kept = is_there(path);
   if (!answer.kept) return answer;
   std::istringstream lines(read_file(path));

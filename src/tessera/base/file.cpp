@@ -52,7 +52,11 @@ void check_replaceable(const std::filesystem::path& path) {
                   exists && S_ISDIR(found.st_mode) ? "a folder" : "not a regular file"));
 }
 
-/// Makes a rename in this folder durable.
+std::filesystem::path folder_of(const std::filesystem::path& path) {
+  return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+}
+
+/// Makes new names in this folder durable.
 void sync_folder(const std::filesystem::path& folder) {
   Descriptor handle{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   if (handle.value >= 0) ::fsync(handle.value);
@@ -132,9 +136,15 @@ void AtomicFile::commit() {
   ::close(std::exchange(descriptor_, -1));
 }
 
+void create_file(const std::filesystem::path& path) {
+  const Descriptor file{::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666)};
+  if (file.value < 0) throw SystemError(path.native(), "create", errno);
+  sync_folder(folder_of(path));
+}
+
 void replace_file(const std::filesystem::path& path, const std::filesystem::path& by) {
   if (::rename(by.c_str(), path.c_str()) != 0) throw SystemError(path.native(), "replace", errno);
-  sync_folder(path.has_parent_path() ? path.parent_path() : std::filesystem::path("."));
+  sync_folder(folder_of(path));
 }
 
 void remove_unfinished_files(const std::filesystem::path& folder) {
