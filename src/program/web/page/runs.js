@@ -101,7 +101,7 @@ class Runs {
       throw new NotServed("This server has no runs. Start it with: tessera serve --runs DIR, the folder above the run folders");
     this.section.querySelector(".content").hidden = false;
     const asked = values.runs ? namedRuns(values.runs) : [this.newest()];
-    this.wantedCurve = values.curve ?? "validation loss";  // where there is none, the first one known
+    this.wantedCurve = values.curve ?? "validation loss";  // where there is none, the first one listed
     fillForm(this.form, {against: values.against});
     const known = (id) => this.runs.some((run) => run.id === id);
     this.follow(asked.filter(known));
@@ -196,6 +196,7 @@ class Runs {
       .map(({name, points}) => `${name}: ${short(points.at(-1)[1])} after ${short(points.at(-1)[0])} ${axis.textContent}`).join("; ");
   }
 
+  // Those of validation stand before those of training.
   listCurves() {
     const select = this.form.elements.curve;
     const known = new Set([...select.options].map((option) => option.value));
@@ -203,9 +204,10 @@ class Runs {
       for (const [name] of run.lines.slice(-50).concat(run.lines.slice(0, 50)).flatMap(valuesOf))
         if (!known.has(name)) {
           known.add(name);
-          select.append(new Option(name.replaceAll("_", " "), name));
+          const training = [...select.options].find((option) => option.value.startsWith("training "));
+          select.add(new Option(name.replaceAll("_", " "), name), name.startsWith("validation ") ? training : null);
         }
-    if (known.has(this.wantedCurve)) select.value = this.wantedCurve;
+    select.value = known.has(this.wantedCurve) ? this.wantedCurve : select.options[0]?.value;
   }
 
   // The settings that are not the same in all the chosen runs.

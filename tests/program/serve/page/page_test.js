@@ -355,6 +355,19 @@ describe("Runs", () => {
     assert.match(page.url(), /curve=validation\+loss/);
   }));
 
+  test("shows validation first, whatever it measures", async () => {
+    fs.mkdirSync(place.path("tasks/sort"), {recursive: true});
+    place.write("tasks/sort/config.toml", "seed = 1\n");
+    const lines = [{kind: "step", step: 1, tokens: 8, loss: 2.5, elapsed_seconds: 1},
+      {kind: "evaluation", step: 1, metrics: {wrong_bits: 3.25}, elapsed_seconds: 1}];
+    place.write("tasks/sort/metrics.jsonl", lines.map((line) => JSON.stringify(line) + "\n").join(""));
+    const tasks = await place.serve("--runs", place.path("tasks"));
+    await onPage("#runs", async (page) => {
+      await page.getByText(/^sort: 3.25 after 1 updates/).waitFor();
+      assert.deepEqual(await texts(page.locator("#runs [name=curve] option")), ["validation wrong bits", "training loss"]);
+    }, {server: tasks});
+  });
+
   test("shows samples, the latest first", () => onPage("#runs?runs=%5B%22gpt%22%5D", async (page) => {
     const write = (step, text) => fs.appendFileSync(place.path("runs/gpt/metrics.jsonl"), JSON.stringify({kind: "sample", step, text}) + "\n");
     write(61, "the cat <b>sees</b>\nyou.");
