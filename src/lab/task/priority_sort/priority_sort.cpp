@@ -104,7 +104,7 @@ std::vector<Level> PrioritySort::levels() const {
   const double wrong_in_place = 0.5 * static_cast<double>(config_.bits);
   return {{"guess every bit", "bits per sequence",
            wrong_in_place * static_cast<double>(config_.answers)},
-          {"read priorities in steps of 0.01", "bits per sequence",
+          {"sort, reading priorities in steps of 0.01", "bits per sequence",
            wrong_in_place * places_misread(config_)}};
 }
 

@@ -34,8 +34,9 @@ class PrioritySort : public SequenceTask {
   TaskShape shape() const override;
   TaskSample draw_sample(uint64_t seed, int64_t index, int64_t size_of) const override;
   config::Json describe(uint64_t seed, int64_t index) const override;
-  /// Guessing each bit, and knowing priorities in steps of 0.01 only: half of the bits are wrong
-  /// of each vector that is guessed or that stands in the place of another.
+  /// Guessing each bit, and sorting by priorities that are known in steps of 0.01 only, which
+  /// solves the task coarsely: half of the bits are wrong of each vector that is guessed or that
+  /// stands in the place of another.
   std::vector<Level> levels() const override;
 
  private:

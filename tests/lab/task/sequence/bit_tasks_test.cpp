@@ -214,7 +214,7 @@ TEST(PrioritySort, DescribesItsAnswerAndItsChance) {
 // stand in the wrong order: both places hold another vector.
 TEST(PrioritySort, LevelOfPrioritiesThatAreReadInSteps) {
   const auto of_pairs = PrioritySort({.bits = 8, .vectors = 2, .answers = 2}).levels().at(1);
-  EXPECT_EQ(of_pairs.strategy, "read priorities in steps of 0.01");
+  EXPECT_EQ(of_pairs.strategy, "sort, reading priorities in steps of 0.01");
   EXPECT_NEAR(of_pairs.value, 2 * 4 / 200.0 / 2, 0.004);  // 200,000 pairs: standard error 0.0009
   EXPECT_DOUBLE_EQ(PrioritySort({.bits = 8, .vectors = 1, .answers = 1}).levels().at(1).value, 0);
 }
