@@ -273,7 +273,8 @@ TEST_F(ShardedStore, RefusesStatesThatNoMatrixHas) {
   write(INT64_MAX, 1);
   EXPECT_THAT(complaint(), HasSubstr("memory-0001.safetensors: its metadata 'pairs' is '92233"));
   write(1, std::numeric_limits<double>::infinity());
-  EXPECT_THAT(complaint(), HasSubstr("memory-0001.safetensors: its metadata 'energy' is 'inf'"));
+  EXPECT_THAT(complaint(), HasSubstr("memory-0001.safetensors: its metadata 'energy' is 'inf', "
+                                     "expected a finite number of at least 0; "));
 }
 
 TEST_F(ShardedStore, RefusesNumbersThatDoNotFit) {

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "tessera/base/checksum.h"
@@ -55,10 +56,12 @@ Number number(const safetensors::File& file, const std::string& name, Number lea
               Number most = std::numeric_limits<Number>::max()) {
   const std::string& text = metadata(file, name);
   const auto value = number_from<Number>(text);
-  if (!value || !(*value >= least && *value <= most))
-    throw DataError(file.path(), "its metadata '{}' is '{}', expected a number from {} to {}; {}",
-                    name, text, least, most, kRemedy);
-  return *value;
+  if (value && *value >= least && *value <= most) return *value;
+  throw DataError(file.path(), "its metadata '{}' is '{}', expected {}; {}", name, text,
+                  std::is_floating_point_v<Number>
+                      ? fmt::format("a finite number of at least {}", least)
+                      : fmt::format("a whole number from {} to {}", least, most),
+                  kRemedy);
 }
 
 MatrixState state_of(const safetensors::File& file, const std::string& owner) {
