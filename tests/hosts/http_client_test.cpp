@@ -2,6 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <stdexcept>
+#include <string>
 
 #include "tessera/base/error.h"
 #include "tests/support/temporary_folder.h"
@@ -20,6 +26,39 @@ TEST(Addresses, AreChecked) {
     EXPECT_THAT(test::message_of<UsageError>([&] { checked_address(wrong); }),
                 testing::HasSubstr("expected http://HOST:PORT/v1/stores/NAME"))
         << wrong;
+}
+
+/// A host that takes connections and says nothing.
+class SilentHost {
+ public:
+  SilentHost() : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* const place = reinterpret_cast<sockaddr*>(&address);
+    if (::bind(socket_, place, size) != 0 || ::listen(socket_, 8) != 0 ||
+        ::getsockname(socket_, place, &size) != 0)
+      throw std::runtime_error("no socket to listen at");
+    port_ = ntohs(address.sin_port);
+  }
+  ~SilentHost() { ::close(socket_); }
+  SilentHost(const SilentHost&) = delete;
+  SilentHost& operator=(const SilentHost&) = delete;
+
+  std::string address() const { return "http://127.0.0.1:" + std::to_string(port_) + "/s"; }
+
+ private:
+  int socket_, port_ = 0;
+};
+
+TEST(HttpClient, GivesUpWhatIsNotWantedAnyMore) {
+  const SilentHost host;
+  int asked = 0;
+  HttpClient client(host.address(), /*seconds=*/600, "", [&] { return ++asked > 2; });
+  EXPECT_THROW(client.ask({}), Interrupted);
+  HttpClient impatient(host.address(), /*seconds=*/0.01, "", [] { return false; });
+  EXPECT_THROW(impatient.ask({}), HostError);
 }
 
 }  // namespace

@@ -50,8 +50,8 @@ std::vector<std::exception_ptr> at_once(size_t count, const Call& call) {
 
 /// One of the stores. Without a state it is absent.
 struct StoresOfHosts::Part {
-  Part(const std::string& address, const HostOptions& options)
-      : host(address, options.seconds, options.key) {}
+  Part(const std::string& address, const HostOptions& options, std::function<bool()> unwanted)
+      : host(address, options.seconds, options.key, std::move(unwanted)) {}
   StoreHost host;
   std::optional<PartState> state = {};
   bool changed = false;  // its state must be asked for again
@@ -73,8 +73,13 @@ std::vector<StoresOfHosts::Part*> StoresOfHosts::present() const {
   return found;
 }
 
+bool StoresOfHosts::is_unwanted() const {
+  const std::lock_guard lock(asking_);
+  return unwanted_ && unwanted_();
+}
+
 void StoresOfHosts::look_up() const {
-  if (unwanted_ && unwanted_()) throw Interrupted("asking the hosts was given up");
+  if (is_unwanted()) throw Interrupted("asking the hosts was given up");
 }
 
 /// call(part) of every part that is there, at the same time; its results in their order. Throws
@@ -165,7 +170,8 @@ std::string read_key(const std::filesystem::path& file) {
 
 StoresOfHosts::StoresOfHosts(const std::vector<std::string>& addresses,
                              const HostOptions& options) {
-  for (const auto& address : addresses) parts_.push_back(std::make_unique<Part>(address, options));
+  for (const auto& address : addresses)
+    parts_.push_back(std::make_unique<Part>(address, options, [this] { return is_unwanted(); }));
   measured_.assign(parts_.size(), -1);
   open([](const Part&) { return true; });
   check_configurations();

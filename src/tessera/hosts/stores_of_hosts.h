@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -66,7 +67,8 @@ class StoresOfHosts final : public store::QuestionedStore {
   /// lost or its store has changed; so what `use` has at the end comes from one state of each
   /// store. Hosts that were absent for ten seconds are tried again first. Returns those that are
   /// absent. Throws what `use` throws, and NoHostAnswers; Interrupted where `unwanted` is true,
-  /// which is looked at each time before the hosts are asked for anything.
+  /// which is asked before each request and about once a second during it, from any thread, by one
+  /// at a time; it must not throw.
   std::vector<Absence> ask(const std::function<void()>& use,
                            const std::function<bool()>& unwanted = {});
 
@@ -87,6 +89,7 @@ class StoresOfHosts final : public store::QuestionedStore {
 
   template <typename Call>
   auto each(const Call& call) const;
+  bool is_unwanted() const;
   void look_up() const;
   std::vector<Part*> present() const;
   void open(const std::function<bool(const Part&)>& which);
@@ -97,6 +100,7 @@ class StoresOfHosts final : public store::QuestionedStore {
 
   std::vector<std::unique_ptr<Part>> parts_;
   std::function<bool()> unwanted_;  // of the question that is asked
+  mutable std::mutex asking_;       // it
   std::optional<store::StoreConfig> config_;
   std::optional<Tokenizer> tokenizer_;
   std::unique_ptr<Memory> memory_;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "tessera/base/error.h"
 
@@ -80,15 +81,20 @@ class HttpClient::Transfer {
       throw HostError("cannot be asked: libcurl refuses an option");
   }
 
-  /// Throws HostError. seconds: the limit that was set.
-  HostAnswer run(size_t most_bytes, double seconds) {
+  /// Throws as HttpClient::ask(). seconds: the limit that was set.
+  HostAnswer run(size_t most_bytes, double seconds, const std::function<bool()>& unwanted) {
     most_bytes_ = most_bytes;
+    unwanted_ = unwanted;
     answer_ = {};
     message_[0] = '\0';
     set(CURLOPT_ERRORBUFFER, message_.data());
     set(CURLOPT_WRITEFUNCTION, &Transfer::receive);
     set(CURLOPT_WRITEDATA, this);
+    set(CURLOPT_NOPROGRESS, 0L);
+    set(CURLOPT_XFERINFOFUNCTION, &Transfer::is_unwanted);
+    set(CURLOPT_XFERINFODATA, this);
     const CURLcode failure = curl_easy_perform(handle_.get());
+    if (failure == CURLE_ABORTED_BY_CALLBACK) throw Interrupted("asking a host was given up");
     if (failure != CURLE_OK) throw HostError(reason(failure, seconds));
     long status = 0;
     curl_easy_getinfo(handle_.get(), CURLINFO_RESPONSE_CODE, &status);
@@ -105,6 +111,11 @@ class HttpClient::Transfer {
     if (count > transfer.most_bytes_ - transfer.answer_.body.size()) return 0;
     transfer.answer_.body.append(bytes, count);
     return count;
+  }
+
+  static int is_unwanted(void* self, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+    const auto& transfer = *static_cast<Transfer*>(self);
+    return transfer.unwanted_ && transfer.unwanted_() ? 1 : 0;
   }
 
   std::string reason(CURLcode failure, double seconds) const {
@@ -124,13 +135,16 @@ class HttpClient::Transfer {
   std::unique_ptr<CURL, void (*)(CURL*)> handle_;
   std::array<char, CURL_ERROR_SIZE> message_ = {};
   size_t most_bytes_ = 0;
+  std::function<bool()> unwanted_;
   HostAnswer answer_;
 };
 
-HttpClient::HttpClient(std::string address, double seconds, const std::string& key)
+HttpClient::HttpClient(std::string address, double seconds, const std::string& key,
+                       std::function<bool()> unwanted)
     : address_(std::move(address)),
       authorization_(key.empty() ? "" : "Authorization: Bearer " + key),
-      seconds_(seconds) {
+      seconds_(seconds),
+      unwanted_(std::move(unwanted)) {
   static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
   if (ready != CURLE_OK) throw HostError("cannot be asked: libcurl does not start");
   transfer_ = std::make_unique<Transfer>();
@@ -153,7 +167,7 @@ HostAnswer HttpClient::ask(const HostRequest& request) {
     transfer_->set(CURLOPT_POSTFIELDS, request.body.data());
     transfer_->set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
   }
-  return transfer_->run(request.most_bytes, seconds_);
+  return transfer_->run(request.most_bytes, seconds_, unwanted_);
 }
 
 }  // namespace tessera::hosts

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -39,13 +40,15 @@ struct HostAnswer {
 class HttpClient {
  public:
   /// address: a checked one. seconds: time limit of one request. key: sent as "Authorization:
-  /// Bearer KEY"; "" for none.
-  HttpClient(std::string address, double seconds, const std::string& key);
+  /// Bearer KEY"; "" for none. unwanted: asked about once a second while a request is under way,
+  /// which is given up where it is true; it must not throw.
+  HttpClient(std::string address, double seconds, const std::string& key,
+             std::function<bool()> unwanted = {});
   ~HttpClient();
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
-  /// Throws HostError.
+  /// Throws HostError; Interrupted where it is given up.
   HostAnswer ask(const HostRequest& request);
 
  private:
@@ -53,6 +56,7 @@ class HttpClient {
 
   std::string address_, authorization_;
   double seconds_;
+  std::function<bool()> unwanted_;
   std::unique_ptr<Transfer> transfer_;
 };
 

@@ -155,8 +155,9 @@ std::string message_of(const HostAnswer& answer) {
 
 }  // namespace
 
-StoreHost::StoreHost(const std::string& address, double seconds, const std::string& key)
-    : address_(address), client_(checked_address(address), seconds, key) {}
+StoreHost::StoreHost(const std::string& address, double seconds, const std::string& key,
+                     std::function<bool()> unwanted)
+    : address_(address), client_(checked_address(address), seconds, key, std::move(unwanted)) {}
 
 std::string StoreHost::ask(HostRequest&& request) {
   request.path = "/part" + request.path;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,13 +31,14 @@ struct PartState {
 /// A store that `tessera serve` serves at an address, as one part of several: the endpoints
 /// ADDRESS/part and below. What it answers is checked like a file from outside. Each member is one
 /// request (sources() maybe several) and throws HostError where there is no answer in time, or not
-/// a right one; those that take a PartState ask for that state, and throw StoreChanged where the
-/// store has another. For one thread.
+/// a right one, and Interrupted as HttpClient; those that take a PartState ask for that state, and
+/// throw StoreChanged where the store has another. For one thread.
 class StoreHost {
  public:
-  /// Throws UsageError unless `address` is http://HOST[:PORT]/v1/stores/NAME. seconds, key: as
-  /// HttpClient.
-  StoreHost(const std::string& address, double seconds, const std::string& key);
+  /// Throws UsageError unless `address` is http://HOST[:PORT]/v1/stores/NAME. seconds, key,
+  /// unwanted: as HttpClient.
+  StoreHost(const std::string& address, double seconds, const std::string& key,
+            std::function<bool()> unwanted);
 
   const std::string& address() const { return address_; }
 
