@@ -203,19 +203,30 @@ Files::Answer Files::memorize(store::MemoWriter& writer, const Admitted& admitte
   const store::Metadata metadata = parse_metadata("meta", meta);
   Answer answer{{}, {}, admitted.refusals};
   int64_t bytes_done = 0;
+  const auto memorize_text = [&](const std::string& id, std::string_view text) {
+    const auto show = [&](int64_t tokens, int64_t of) {
+      const double share =
+          static_cast<double>(tokens) / static_cast<double>(std::max<int64_t>(1, of));
+      on_progress(bytes_done + static_cast<int64_t>(share * static_cast<double>(text.size())),
+                  admitted.bytes);
+    };
+    const auto times = no_times ? store::Times::kNone : store::Times::kKept;
+    answer.documents.push_back(
+        jobs::memorize(writer, id, text, duplicates_of(*this), metadata, show, times));
+    bytes_done += std::ssize(text);
+  };
   for (const FileDocument& document : admitted.documents) {
-    document.visit([&](const std::string&, std::string_view text) {
-      const auto show = [&](int64_t tokens, int64_t of) {
-        const double share =
-            static_cast<double>(tokens) / static_cast<double>(std::max<int64_t>(1, of));
-        on_progress(bytes_done + static_cast<int64_t>(share * static_cast<double>(text.size())),
-                    admitted.bytes);
-      };
-      const auto times = no_times ? store::Times::kNone : store::Times::kKept;
-      answer.documents.push_back(
-          jobs::memorize(writer, document.id, text, duplicates_of(*this), metadata, show, times));
-      bytes_done += std::ssize(text);
-    });
+    bool is_read = false;
+    try {
+      document.visit([&](const std::string&, std::string_view text) {
+        is_read = true;
+        memorize_text(document.id, text);
+      });
+    } catch (const std::runtime_error& error) {
+      if (is_read || !keep_going) throw;
+      answer.refusals.push_back(error.what());  // its file has gone meanwhile
+      continue;
+    }
     on_news.memorized(answer.documents.back());
     on_progress(bytes_done, admitted.bytes);
   }

@@ -111,6 +111,22 @@ TEST_F(StoreJobs, AnUpdateOfWhatHasNotChangedTellsHowFarItIsAndCanBeStopped) {
   EXPECT_THROW(update.run(writer, leave), Interrupted);
 }
 
+TEST_F(StoreJobs, AFileThatHasGoneMeanwhileIsLeftOutWhereAsked) {
+  for (const char* name : {"texts/a", "texts/b", "texts/c"})
+    write_file(folder_ / name, "The raven sat\nabove the Door.\n");
+  MemorizeFiles job;
+  job.files = {(folder_ / "texts").native()};
+  job.keep_going = job.replace = true;
+  MemoWriter writer(store());
+  const Admitted admitted = job.admitted(writer);
+  std::filesystem::remove(folder_ / "texts/b");
+  const Files::Answer answer = job.memorize(writer, admitted, Files::OnNews(), kSilent);
+  EXPECT_EQ(answer.documents.size(), 2u);
+  EXPECT_THAT(answer.refusals, ElementsAre(HasSubstr("texts/b")));
+  job.keep_going = false;
+  EXPECT_THROW(job.memorize(writer, admitted, Files::OnNews(), kSilent), std::runtime_error);
+}
+
 TEST_F(StoreJobs, FindCountsAllPlacesAndShowsTheFirst) {
   const auto find = [&](Find find) { return run(find).json(); };
   const Json all = find({.text = "the door"});
