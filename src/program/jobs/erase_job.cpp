@@ -132,11 +132,18 @@ void look_for_remains(const fs::path& store, store::Remains& remains, store::Cer
   }
 }
 
+/// Of documents that are forgotten, whatever becomes of this.
 void write_certificate(const Erase& erase, const store::Certificate& certificate) {
   Json json = store::json_of(certificate);
   if (!erase.key.empty()) store::sign(json, erase.key);
-  write_file(erase.certificate, json.dump(2) + "\n");
-  write_file(erase.page(), certificate_page(certificate, json));
+  try {
+    write_file(erase.certificate, json.dump(2) + "\n");
+    write_file(erase.page(), certificate_page(certificate, json));
+  } catch (const SystemError& error) {
+    throw SystemError(fmt::format(
+        "{}; the documents are forgotten, but their certificate or its page was not written",
+        error.what()));
+  }
 }
 
 }  // namespace

@@ -286,6 +286,16 @@ TEST_F(StoreJobs, AnErasureThatIsStoppedBeforeItsCertificateIsInTheHistory) {
   EXPECT_EQ(MemoStore(store()).ledger().totals().documents, 1);
 }
 
+TEST_F(StoreJobs, AnErasureWhoseCertificateCannotBeWrittenSaysWhatIsForgotten) {
+  const auto file = folder_ / "raven.json";
+  const Erase erase{.ids = {"raven"}, .certificate = file.native()};
+  const Erase::OnNews on_news{
+      .forgotten = [&](const Forget::Answer&) { std::filesystem::create_directory(file); }};
+  EXPECT_THAT(message_of<SystemError>([&] { erase.run(store(), on_news, kSilent); }),
+              HasSubstr("cannot be replaced; name a file; the documents are forgotten, but "));
+  EXPECT_EQ(MemoStore(store()).ledger().totals().documents, 1);
+}
+
 TEST_F(StoreJobs, AnErasureThatIsFinishedLaterIsInTheAnswer) {
   { MemoWriter(store()).forget("raven"); }
   const Erase erase{.ids = {"raven"}};
