@@ -212,18 +212,20 @@ void print_inspection(const Inspection& inspection, const InspectedText& text,
 }
 
 void measure_slots(const InspectArguments& options, const ModelFolder& folder) {
+  const std::filesystem::path file = std::filesystem::path(options.model) / SlotReaders::kFile;
+  check_writable(file);
   const InterruptGuard interrupt;
   JobBar bar("Reading");
   const auto readers =
       SlotReaders::measure(*folder.model, folder.encode(options.job.text), std::ref(bar));
   bar.wipe();
   readers.save(options.model);
-  fmt::print("{}: for each of {} slots the tokens of the text that read it most\n",
-             (std::filesystem::path(options.model) / "slots.safetensors").native(),
+  fmt::print("{}: for each of {} slots the tokens of the text that read it most\n", file.native(),
              readers.slots());
 }
 
 void write_page(const InspectArguments& options, const ModelFolder& folder) {
+  check_writable(options.page);
   const InterruptGuard interrupt;
   const jobs::InspectionPage job{options.job.text, options.model};
   JobBar bar(jobs::InspectionPage::kDoing);

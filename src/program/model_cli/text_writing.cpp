@@ -11,6 +11,7 @@
 #include "program/cli/program.h"
 #include "program/model_jobs/model_jobs.h"
 #include "tessera/base/config.h"
+#include "tessera/base/file.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/model/language_model.h"
 
@@ -53,12 +54,14 @@ Reading reading_of(const GenerateCommand& command, const ModelFolder& folder) {
   return command.generate.reading.value_or(natural_reading(*folder.model));
 }
 
-/// Throws UsageError on options that the model cannot follow, before a word is printed or read.
+/// Throws UsageError on options that the model cannot follow, and SystemError where no session can
+/// be saved, before a word is printed or read.
 void check_writing(const GenerateCommand& command, const ModelFolder& folder) {
   const MemoryBound bound = command.generate.bound;
   command.generate.check();
   StreamingSession(*folder.model, reading_of(command, folder), bound);
   folder.model->bounded_state(bound);
+  if (!command.save_session.empty()) check_writable(command.save_session);
 }
 
 /// Continuations on standard output, their number and speed on standard error.

@@ -112,6 +112,7 @@ struct SlotReader {
 /// tokens of a text that read it most. Measured once, kept beside the model as slots.safetensors.
 class SlotReaders {
  public:
+  static constexpr const char* kFile = "slots.safetensors";  ///< in the model's directory
   using OnProgress = std::function<void(int64_t tokens, int64_t all_tokens)>;
 
   /// Reads windows of the text, each from its beginning, up to 200,000 tokens in all: of a longer

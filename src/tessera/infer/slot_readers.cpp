@@ -105,13 +105,13 @@ SlotReaders SlotReaders::measure(LanguageModel& model, const Tokens& text,
 }
 
 void SlotReaders::save(const std::filesystem::path& model_folder) const {
-  save_tensors(model_folder / "slots.safetensors", {{"weights", weights_}, {"contexts", contexts_}},
+  save_tensors(model_folder / kFile, {{"weights", weights_}, {"contexts", contexts_}},
                {{"format", kSlotsFormat}, {"model", weights_checksum(model_folder)}});
 }
 
 std::shared_ptr<const SlotReaders> SlotReaders::load(const std::filesystem::path& model_folder,
                                                      LanguageModel& model) {
-  const auto path = model_folder / "slots.safetensors";
+  const auto path = model_folder / kFile;
   const auto* source = dynamic_cast<SlotModel*>(&model);
   if (!source || !std::filesystem::exists(path)) return nullptr;
   const TensorFile file = TensorFile::load(path);

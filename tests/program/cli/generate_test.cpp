@@ -211,6 +211,8 @@ TEST_F(Generating, ASavedSessionGoesOn) {
   expect_refused(generate({"--save-session", session, "--prompt", "a", "b"}), 2, "2 prompts");
   expect_refused(generate({"--save-session", session, "--reading", "windowed"}), 2,
                  "--save-session: 257 tokens do not fit the window of 32 tokens");
+  expect_refused(generate({"--save-session", folder_.path().native()}), 1,
+                 "is a folder, which cannot be replaced");  // said before a word is written
 }
 
 TEST_F(Generating, GoesOnLineByLine) {

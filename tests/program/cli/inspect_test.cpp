@@ -72,6 +72,11 @@ TEST_F(Inspecting, RefusesWhatCannotBeInspected) {
   expect_refused(inspect({"--text", "abc", "--page", path("p.html"), "--position", "1"}), 2,
                  "leave out --position");
   expect_refused(inspect({"--text", "abc", "--file", path("t.txt")}), 2, "--file");
+  write_text(path("long.txt"), std::string(2000, 'a'));
+  expect_refused(inspect({"--file", path("long.txt"), "--page", path("p.html")}), 2,
+                 "at most 1024");
+  expect_refused(inspect({"--file", path("long.txt"), "--page", folder_.path().native()}), 1,
+                 "is a folder, which cannot be replaced");  // said before the work
 }
 
 }  // namespace
