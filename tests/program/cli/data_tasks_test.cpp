@@ -140,7 +140,8 @@ TEST_F(DataOfTasks, LeaveNothingUnfinishedAfterASignal) {
       {"data", "stories", "--stories", "2", "--valid", "2", "--questions", "1", "--out",
        path("made")},
       {"tokenizer", "train", path("text.txt"), "--vocabulary", "260", "--out", path("made/t.json")},
-      {"export", "--model", trained_model(), "--weights", "int8", "--out", path("made/model")}};
+      {"export", "--model", trained_model(), "--weights", "int8", "--out", path("made/model")},
+      {"manual", path("made")}};
   for (const Arguments& command : commands) {
     const auto in_new_folder = [&](int64_t system_calls) {
       std::filesystem::remove_all(path("made"));
