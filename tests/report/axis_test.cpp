@@ -50,6 +50,10 @@ TEST(LogTicks, LabelThePowersOfTen) {
 
 TEST(LogTicks, LabelTwoAndFiveWhereTheSpanIsShort) {
   EXPECT_THAT(labels(log_ticks(3, 60, 6)), ElementsAre("5", "10", "20", "50"));
+  // From 900 to 4500 these are only 1000 and 2000: linear ticks.
+  EXPECT_THAT(labels(log_ticks(900, 4500, 4)), ElementsAre("1000", "2000", "3000", "4000"));
+  // Two labels are enough where they are ten powers apart.
+  EXPECT_THAT(labels(log_ticks(1e-9, 1e12, 4)), ElementsAre("10⁰", "10¹⁰"));
   // Between 2.1 and 2.4 there is no such number: linear ticks.
   EXPECT_THAT(labels(log_ticks(2.1, 2.4, 3)), ElementsAre("2.1", "2.2", "2.3", "2.4"));
 }

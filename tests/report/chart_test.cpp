@@ -67,7 +67,7 @@ TEST(LineChart, DrawsEachPointWithItsNumbers) {
   chart.add({"T < 10", {{1, 0.5, 0.1}, {2, 0.25, 0.05}, {3, 0.125}}});
   expect_sound(chart);
   const std::string svg = chart.svg();
-  EXPECT_EQ(count(svg, "class=\"s0 fill\""), 3u);
+  EXPECT_EQ(count(svg, "class=\"s0 fill\""), 3u + 1);  // one more beside its name
   EXPECT_EQ(count(svg, "class=\"s0 band\""), 1u);
   EXPECT_THAT(svg, HasSubstr("<title>T &lt; 10\nd: 1\nerror: 0.5 ± 0.1</title>"));
   EXPECT_THAT(svg, HasSubstr("<title>T &lt; 10\nd: 3\nerror: 0.125</title>"));
@@ -82,6 +82,9 @@ TEST(LineChart, PublishedNumbersTakeTheColourOfOurs) {
   EXPECT_EQ(count(chart.svg(), "class=\"s1 hollow\""), 2u);
   EXPECT_EQ(count(chart.svg(), "class=\"s1 published\""), 1u);
   EXPECT_THAT(chart.svg(), HasSubstr(">published</text>"));
+  // Larger and beneath: a full marker in the middle of a published one can be seen.
+  EXPECT_LT(chart.svg().find("class=\"s1 hollow\""), chart.svg().find("class=\"s1 fill\""));
+  EXPECT_EQ(count(chart.svg(), "scale(1.35)"), 2u + 1);
 }
 
 TEST(LineChart, HollowPointsTakeTheColourOfTheSeriesOfTheirName) {
@@ -95,6 +98,15 @@ TEST(LineChart, HollowPointsTakeTheColourOfTheSeriesOfTheirName) {
   EXPECT_EQ(count(svg, ">second</text>"), 1u);  // one name for both
   EXPECT_THAT(svg, Not(HasSubstr("published</text>")));
   EXPECT_THAT(chart.numbers().csv(), HasSubstr("second (hollow),3,6,"));
+}
+
+TEST(LineChart, TheLegendSaysWhatHollowPointsAre) {
+  LineChart chart("", {.label = "step"}, {.label = "loss"});
+  chart.add({"net", {{1, 2}, {2, 1}}});
+  chart.add({"net", {{1, 3}, {2, 2}}, SeriesStyle::kHollow, "", "training batches"});
+  expect_sound(chart);
+  EXPECT_THAT(chart.svg(), HasSubstr(">training batches</text>"));
+  EXPECT_THAT(chart.numbers().csv(), HasSubstr("net (training batches),2,2,"));
 }
 
 TEST(LineChart, NamesOfReferencesAreDashedAsTheirLines) {
@@ -142,16 +154,39 @@ TEST(LineChart, MarksAreUprightLinesWithNames) {
 }
 
 // There are eight colours: of more lines two share one, and differ in their markers.
-TEST(LineChart, ANameHasTheMarkerOfItsLineWhereTwoShareAColour) {
+TEST(LineChart, ANameHasTheMarkerOfItsLine) {
   LineChart chart("", {.label = "d"}, {.label = "error"});
   const auto add_line = [&](int line) {
     chart.add({fmt::format("line {}", line), {{1, 1.0 * line}, {2, 2.0 * line}}});
   };
   for (int line = 1; line <= 8; ++line) add_line(line);
-  EXPECT_EQ(count(chart.svg(), "class=\"s0 fill\""), 2u);
+  EXPECT_EQ(count(chart.svg(), "class=\"s0 fill\""), 2u + 1);
   add_line(9);
   expect_sound(chart);
   EXPECT_EQ(count(chart.svg(), "class=\"s0 fill\""), 2 * (2u + 1));
+}
+
+TEST(LineChart, LinesOfManyPointsDifferInAFewMarkers) {
+  Series line{"line", {}};
+  for (int i = 0; i < 1000; ++i) line.points.push_back({1.0 * i, 1.0 * i});
+  LineChart chart("", {.label = "step"}, {.label = "loss"});
+  chart.add(line);
+  EXPECT_EQ(count(chart.svg(), "class=\"s0 fill\""), 0u);  // nothing to tell it apart from
+  chart.add({"another", {{0, 1}, {999, 2}}});
+  expect_sound(chart);
+  EXPECT_EQ(count(chart.svg(), "class=\"s0 fill\""), 8u + 1);
+  EXPECT_EQ(count(chart.svg(), "class=\"s0 hover\""), 67u);
+}
+
+TEST(LineChart, LongNamesStandAboveThePlotAndAreWhole) {
+  LineChart chart("", {.label = "d"}, {.label = "error"});
+  chart.add({"short", {{1, 1}, {2, 2}}});
+  const std::string name = "a model of which the name says how it was trained";
+  chart.add({name, {{1, 2}, {2, 3}}});
+  expect_sound(chart);
+  const std::string svg = chart.svg();
+  ASSERT_THAT(svg, HasSubstr(">" + name + "</text>"));
+  EXPECT_LT(svg.find(">" + name + "</text>"), svg.find("class=\"axis\""));
 }
 
 TEST(LineChart, BreaksLinesAtPointsItCannotShowAndSaysSo) {

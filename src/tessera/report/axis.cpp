@@ -92,7 +92,8 @@ Ticks log_ticks(double low, double high, int target) {
       result.ticks.push_back({value, has_label ? log_label(value, plain) : ""});
     }
   }
-  return labelled >= 2 ? result : linear_ticks(low, high, target);
+  const int enough = powers < 2 ? 3 : 2;
+  return labelled >= enough ? result : linear_ticks(low, high, target);
 }
 
 AxisMap::AxisMap(const Axis& axis, const std::vector<double>& data)

@@ -32,8 +32,8 @@ struct Ticks {
 /// Multiples of 1, 2 or 5 times a power of ten inside [low, high], about `target` of them.
 Ticks linear_ticks(double low, double high, int target);
 
-/// Powers of ten inside [low, high] (both positive); where fewer than two fit, also their multiples
-/// by 2 and 5, or else linear ticks. The other multiples come without a label.
+/// Powers of ten inside [low, high] (both positive); where fewer than three fit, also their
+/// multiples by 2 and 5, or else linear ticks. The other multiples come without a label.
 Ticks log_ticks(double low, double high, int target);
 
 /// An axis of a drawing: values to pixels. Magnitudes below 1e-300 count as 0 and those above

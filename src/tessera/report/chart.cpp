@@ -19,6 +19,21 @@ double label_room(const Ticks& ticks) {
   return room + 10;
 }
 
+void draw_sample(SvgWriter& svg, const LegendEntry& entry, double x, double y, double width) {
+  using Kind = LegendEntry::Kind;
+  const double middle = x + width / 2;
+  const std::string line = path_point('M', x, y) + path_point('L', x + width, y);
+  const Kind kind = entry.kind;
+  if (kind == Kind::kBar) svg.rect(middle - 6, y - 6, 12, 12, entry.classes + " bar");
+  if (kind == Kind::kReference) svg.path(line, entry.classes);
+  if (kind == Kind::kLine || kind == Kind::kPlainLine) svg.path(line, entry.classes + " line");
+  if (kind == Kind::kHollowLine) svg.path(line, entry.classes + " published");
+  if (kind == Kind::kLine || kind == Kind::kMarker)
+    svg.marker(middle, y, entry.shape, entry.classes + " fill");
+  if (kind == Kind::kHollowLine || kind == Kind::kHollowMarker)
+    svg.hollow_marker(middle, y, entry.shape, entry.classes);
+}
+
 ChartFrame::ChartFrame(SvgWriter& svg, ChartWidth width)
     : svg_(svg), width_(width == ChartWidth::kWide ? 720 : 360) {}
 
@@ -47,19 +62,7 @@ void ChartFrame::draw_legend(const std::vector<LegendEntry>& legend) {
       x = kEdge;
       y += 19;
     }
-    using Kind = LegendEntry::Kind;
-    if (entry.kind == Kind::kBar) {
-      svg_.rect(x + 3, y - 6, 12, 12, entry.classes + " bar");
-    } else if (entry.kind == Kind::kReference) {
-      svg_.line(x, y, x + 18, y, entry.classes);
-    } else {
-      const bool hollow = entry.kind == Kind::kHollow;
-      if (entry.kind != Kind::kMarker) {
-        svg_.path(path_point('M', x, y) + path_point('L', x + 18, y),
-                  entry.classes + (hollow ? " published" : " line"));
-      }
-      svg_.marker(x + 9, y, entry.shape, entry.classes + (hollow ? " hollow" : " fill"));
-    }
+    draw_sample(svg_, entry, x, y, 18);
     svg_.text(x + 24, y + 4, name, "ink");
     x += needed + 16;
   }

@@ -37,14 +37,17 @@ struct Box {
   double height() const { return bottom - top; }
 };
 
-/// One entry of a legend above the plot.
+/// The name of a series in a legend, and how the series is drawn.
 struct LegendEntry {
-  enum class Kind { kLine, kMarker, kHollow, kBar, kReference };
+  enum class Kind { kLine, kPlainLine, kMarker, kHollowLine, kHollowMarker, kBar, kReference };
   std::string name;
   std::string classes;
   int shape = 0;
   Kind kind = Kind::kLine;
 };
+
+/// A short piece of what the entry names, from x to the right.
+void draw_sample(SvgWriter& svg, const LegendEntry& entry, double x, double y, double width);
 
 /// What charts with axes share: title and legend on top, notes below, axes and grid lines between.
 class ChartFrame {

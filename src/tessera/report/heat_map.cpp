@@ -192,11 +192,10 @@ Drawing HeatMap::draw(ChartWidth width) const {
   const Blocks drawn = blocks();
   const AxisMap colours = colour_axis(colours_, drawn.means);
   const Ticks ticks = colours.ticks(5);
-  const std::string key_label = colours.label(ticks);
-  frame.draw_head(title(), {},
-                  row_label_.empty() || key_label.empty()
-                      ? row_label_ + key_label
-                      : row_label_ + "  ·  colour: " + key_label);
+  const std::string colour_label = colours.label(ticks);
+  const std::string key_label = colour_label.empty() ? "" : "colour: " + colour_label;
+  const std::string between = row_label_.empty() || key_label.empty() ? "" : "  ·  ";
+  frame.draw_head(title(), {}, row_label_ + between + key_label);
   const double left = std::min(widest(rows_), 120.0) + 10;
   const double right = 26 + label_room(ticks);
   const double room = frame.width() - 32 - left - right;

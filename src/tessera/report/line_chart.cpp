@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tessera/report/detail/end_names.h"
 #include "tessera/report/detail/thin_line.h"
 #include "tessera/report/text.h"
 
@@ -12,7 +13,7 @@ namespace tessera {
 
 std::string legend_name(const Series& series) {
   if (series.style == SeriesStyle::kPublished) return series.name + " (published)";
-  if (series.style == SeriesStyle::kHollow) return series.name + " (hollow)";
+  if (series.style == SeriesStyle::kHollow) return fmt::format("{} ({})", series.name, series.is);
   return series.name;
 }
 
@@ -45,8 +46,10 @@ namespace {
 constexpr std::size_t kDrawnPoints = 300;
 constexpr std::size_t kVisibleMarkers = 40;
 constexpr std::size_t kHoverPoints = 80;
+constexpr std::size_t kHoverPerMarker = 10;  // on a line of many points
 constexpr std::size_t kNamesAtLines = 14;
-constexpr double kNameHeight = 16;
+constexpr double kEndNamesRoom = 220;
+constexpr double kMarkNameHeight = 16;
 constexpr std::size_t kMarkRows = 2;
 
 struct Pixel {
@@ -56,15 +59,6 @@ struct Pixel {
 
 // A stretch of a line without gaps, thinned: indices into the series' points.
 using Stretch = std::vector<std::size_t>;
-
-// A name beside the end of its line, and how that line is drawn.
-struct EndName {
-  std::string name;
-  std::string line_classes;
-  Pixel end;
-  int shape = -1;  // of the line's markers, where two lines share a colour
-  double y = 0;
-};
 
 std::string colour_class(int colour) {
   return colour < 0 ? "" : fmt::format("s{}", colour % kSeriesColours);
@@ -89,14 +83,15 @@ class LineChartDrawing {
   void choose_colours();
   bool is_named_by_ours(std::size_t index) const;
   std::string reference_classes(std::size_t index) const;
+  bool has_markers(const Series& series) const;
+  std::vector<std::string> names() const;
+  LegendEntry entry_of(std::size_t index) const;
   std::vector<LegendEntry> legend() const;
-  double end_name_room() const;
   void draw_marks();
   void draw_series(std::size_t index);
   void draw_spread(const Series& series, const Stretch& stretch, const std::string& colour);
   void draw_markers(const Series& series, const std::vector<Stretch>& stretches,
                     const std::string& colour, int shape);
-  void draw_end_names();
   std::string tip(const Series& series, const ChartPoint& point) const;
   std::string description(std::size_t shown) const;
 
@@ -142,14 +137,11 @@ LineChartDrawing::LineChartDrawing(const LineChart& chart, const Axis& x, const 
       x_(x, x_values(chart)),
       y_(y, y_values(chart, y.scale)),
       frame_(svg_, width) {
-  std::size_t names = 0;
-  bool only_lines = true;
-  for (const Series& series : chart.series()) {
-    names += series.style != SeriesStyle::kPublished;
-    only_lines =
-        only_lines && series.style != SeriesStyle::kPoints && series.style != SeriesStyle::kHollow;
-  }
-  names_at_lines_ = !frame_.is_narrow() && only_lines && names <= kNamesAtLines;
+  const bool only_lines = std::ranges::none_of(chart.series(), [](const Series& series) {
+    return series.style == SeriesStyle::kPoints || series.style == SeriesStyle::kHollow;
+  });
+  names_at_lines_ = !frame_.is_narrow() && only_lines && names().size() <= kNamesAtLines &&
+                    end_name_room(names()) <= kEndNamesRoom;
   choose_colours();
 }
 
@@ -198,36 +190,60 @@ bool LineChartDrawing::is_named_by_ours(std::size_t index) const {
   });
 }
 
+// Lines of many points need none where there is only one colour.
+bool LineChartDrawing::has_markers(const Series& series) const {
+  if (series.style == SeriesStyle::kReference) return false;
+  const auto shown = std::ranges::count_if(
+      series.points, [this](const ChartPoint& point) { return can_show(point); });
+  return series.style != SeriesStyle::kLine || std::cmp_less_equal(shown, kVisibleMarkers) ||
+         std::ranges::max(colours_) > 0;
+}
+
+std::vector<std::string> LineChartDrawing::names() const {
+  std::vector<std::string> result;
+  for (std::size_t i = 0; i < chart_.series().size(); ++i)
+    if (!is_named_by_ours(i)) result.push_back(legend_name(chart_.series()[i]));
+  return result;
+}
+
+LegendEntry LineChartDrawing::entry_of(std::size_t index) const {
+  using Kind = LegendEntry::Kind;
+  const Series& series = chart_.series()[index];
+  const std::string name = legend_name(series);
+  const int shape = std::max(colours_[index], 0);
+  const std::string colour = colour_class(colours_[index]);
+  switch (series.style) {
+    case SeriesStyle::kLine:
+      return {name, colour, shape, has_markers(series) ? Kind::kLine : Kind::kPlainLine};
+    case SeriesStyle::kPoints:
+      return {name, colour, shape, Kind::kMarker};
+    case SeriesStyle::kHollow:
+      return {name, colour, shape, Kind::kHollowMarker};
+    case SeriesStyle::kPublished:
+      return {name, colour, shape, Kind::kHollowLine};
+    case SeriesStyle::kReference:
+      return {name, reference_classes(index), shape, Kind::kReference};
+  }
+  return {};
+}
+
 std::vector<LegendEntry> LineChartDrawing::legend() const {
   std::vector<LegendEntry> entries;
   const auto& all = chart_.series();
   bool any_published = false;
+  std::string hollow;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    using Kind = LegendEntry::Kind;
-    const bool published = all[i].style == SeriesStyle::kPublished;
-    any_published = any_published || published;
+    any_published = any_published || all[i].style == SeriesStyle::kPublished;
+    if (all[i].style == SeriesStyle::kHollow && is_named_by_ours(i)) hollow = all[i].is;
     if (names_at_lines_ || is_named_by_ours(i)) continue;
-    const Kind kind = stands_beside(all[i])                     ? Kind::kHollow
-                      : all[i].style == SeriesStyle::kReference ? Kind::kReference
-                      : all[i].style == SeriesStyle::kPoints    ? Kind::kMarker
-                                                                : Kind::kLine;
-    const std::string classes =
-        kind == Kind::kReference ? reference_classes(i) : colour_class(colours_[i]);
-    entries.push_back({legend_name(all[i]), classes, colours_[i], kind});
+    entries.push_back(entry_of(i));
   }
   if (any_published) {
     entries.push_back({"ours", "s7", 0, LegendEntry::Kind::kLine});
-    entries.push_back({"published", "s7", 0, LegendEntry::Kind::kHollow});
+    entries.push_back({"published", "s7", 0, LegendEntry::Kind::kHollowLine});
   }
+  if (!hollow.empty()) entries.push_back({hollow, "s7", 0, LegendEntry::Kind::kHollowMarker});
   return entries;
-}
-
-double LineChartDrawing::end_name_room() const {
-  double room = 8;
-  if (!names_at_lines_) return room;
-  for (const Series& series : chart_.series())
-    room = std::max(room, 26 + text_width(legend_name(series), 12));
-  return std::min(room, 220.0);
 }
 
 std::vector<Stretch> LineChartDrawing::stretches(const Series& series) const {
@@ -297,19 +313,27 @@ void LineChartDrawing::draw_spread(const Series& series, const Stretch& stretch,
   }
 }
 
+// Where a line has too many points to mark each, a few are marked, not the same ones on every line,
+// so that lines can be told apart without their colours.
 void LineChartDrawing::draw_markers(const Series& series, const std::vector<Stretch>& stretches,
                                     const std::string& colour, int shape) {
   std::size_t shown = 0;
   for (const Stretch& stretch : stretches) shown += stretch.size();
   const bool hollow = stands_beside(series);
+  const bool some_visible = has_markers(series);
+  const std::size_t marked = 3 * static_cast<std::size_t>(shape) % kHoverPerMarker;
   for (const Stretch& stretch : stretches) {
-    const bool visible = hollow || shown <= kVisibleMarkers || stretch.size() == 1 ||
-                         series.style == SeriesStyle::kPoints;
-    const std::size_t stride = visible ? 1 : (stretch.size() + kHoverPoints - 1) / kHoverPoints;
+    const bool all_visible = hollow || shown <= kVisibleMarkers || stretch.size() == 1 ||
+                             series.style == SeriesStyle::kPoints;
+    const std::size_t stride = all_visible ? 1 : (stretch.size() + kHoverPoints - 1) / kHoverPoints;
     for (std::size_t i = 0; i < stretch.size(); i += stride) {
       const ChartPoint& point = series.points[stretch[i]];
-      const std::string use = hollow ? " hollow" : visible ? " fill" : " hover";
-      svg_.marker(pixel(point).x, pixel(point).y, shape, colour + use, tip(series, point));
+      const Pixel at = pixel(point);
+      const bool visible = all_visible || (some_visible && i / stride % kHoverPerMarker == marked);
+      if (hollow)
+        svg_.hollow_marker(at.x, at.y, shape, colour, tip(series, point));
+      else
+        svg_.marker(at.x, at.y, shape, colour + (visible ? " fill" : " hover"), tip(series, point));
     }
   }
 }
@@ -327,7 +351,7 @@ void LineChartDrawing::draw_marks() {
         std::find_if(free_from.begin(), free_from.end(), [x](double free) { return free <= x; });
     if (row == free_from.end() || end > plot.right) continue;
     const auto below = static_cast<double>(row - free_from.begin());
-    svg_.text(x + 4, plot.top + 12 + kNameHeight * below, mark.name, "muted");
+    svg_.text(x + 4, plot.top + 12 + kMarkNameHeight * below, mark.name, "muted");
     *row = end + 4;
   }
 }
@@ -352,40 +376,8 @@ void LineChartDrawing::draw_series(std::size_t index) {
   if (series.style != SeriesStyle::kReference)
     draw_markers(series, parts, colour, std::max(colours_[index], 0));
   if (parts.empty() || is_named_by_ours(index)) return;
-  const bool needs_shape =
-      series.style == SeriesStyle::kLine && std::ranges::max(colours_) >= kSeriesColours;
-  end_names_.push_back(
-      {legend_name(series),
-       series.style == SeriesStyle::kReference ? reference_classes(index) : colour + " line",
-       pixel(series.points[parts.back().back()]), needs_shape ? colours_[index] : -1});
-}
-
-// Names stand level with the ends of their lines, pushed apart where they would touch.
-void LineChartDrawing::draw_end_names() {
-  const Box& plot = frame_.plot();
-  auto& names = end_names_;
-  std::stable_sort(names.begin(), names.end(),
-                   [](const EndName& a, const EndName& b) { return a.end.y < b.end.y; });
-  double lowest_free = plot.top;
-  for (EndName& name : names) {
-    name.end.x = std::clamp(name.end.x, plot.left, plot.right);
-    name.end.y = std::clamp(name.end.y, plot.top, plot.bottom);
-    name.y = std::max(name.end.y, lowest_free);
-    lowest_free = name.y + kNameHeight;
-  }
-  double highest_free = plot.bottom;
-  for (std::size_t i = names.size(); i-- > 0;) {
-    names[i].y = std::min(names[i].y, highest_free);
-    highest_free = names[i].y - kNameHeight;
-  }
-  for (const EndName& name : names) {
-    const double x = plot.right + 8;
-    if (x - name.end.x > 14 || std::abs(name.y - name.end.y) > 3)
-      svg_.path(path_point('M', name.end.x + 6, name.end.y) + path_point('L', x, name.y), "leader");
-    svg_.path(path_point('M', x, name.y) + path_point('L', x + 12, name.y), name.line_classes);
-    if (name.shape >= 0) svg_.marker(x + 6, name.y, name.shape, colour_class(name.shape) + " fill");
-    svg_.text(x + 18, name.y + 4, shorten_text(name.name, 194, 12), "ink");
-  }
+  const Pixel end = pixel(series.points[parts.back().back()]);
+  end_names_.push_back({entry_of(index), end.x, end.y});
 }
 
 std::string LineChartDrawing::description(std::size_t shown) const {
@@ -407,7 +399,7 @@ Drawing LineChartDrawing::draw() {
   const double height = frame_.is_narrow() ? 220 : 320;
   const Ticks y_ticks = y_.ticks(frame_.is_narrow() ? 5 : 6);
   frame_.draw_head(chart_.title(), legend(), y_.label(y_ticks));
-  frame_.place_plot(label_room(y_ticks), end_name_room(), height);
+  frame_.place_plot(label_room(y_ticks), names_at_lines_ ? end_name_room(names()) : 8, height);
   const Box& plot = frame_.plot();
   x_.set_pixels(plot.left, plot.right);
   y_.set_pixels(plot.bottom, plot.top);
@@ -420,16 +412,17 @@ Drawing LineChartDrawing::draw() {
     for (const ChartPoint& point : series.points) ++(can_show(point) ? shown : left_out);
   }
   draw_marks();
-  // Six pixels of grace keep the markers at the edges whole.
-  svg_.open_clip(plot.left - 6, plot.top - 6, plot.width() + 12, plot.height() + 12);
-  for (const auto style : {SeriesStyle::kReference, SeriesStyle::kLine, SeriesStyle::kPoints,
-                           SeriesStyle::kHollow, SeriesStyle::kPublished}) {
+  // Eight pixels of grace keep the markers at the edges whole.
+  svg_.open_clip(plot.left - 8, plot.top - 8, plot.width() + 16, plot.height() + 16);
+  // Hollow markers are larger and come first: where ours lies on a published one, both are seen.
+  for (const auto style : {SeriesStyle::kReference, SeriesStyle::kPublished, SeriesStyle::kHollow,
+                           SeriesStyle::kLine, SeriesStyle::kPoints}) {
     for (std::size_t i = 0; i < chart_.series().size(); ++i) {
       if (chart_.series()[i].style == style) draw_series(i);
     }
   }
   svg_.close_clip();
-  if (names_at_lines_) draw_end_names();
+  if (names_at_lines_) draw_end_names(end_names_, plot, svg_);
   if (shown == 0) frame_.draw_empty_note();
   if (left_out > 0) {
     const bool log = x_.scale() == Scale::kLog || y_.scale() == Scale::kLog;

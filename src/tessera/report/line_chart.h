@@ -29,9 +29,10 @@ struct Series {
   std::vector<ChartPoint> points;
   SeriesStyle style = SeriesStyle::kLine;
   std::string colour_of = {};  ///< the series whose colour a reference has; empty: grey
+  std::string is = "hollow";   ///< what hollow points are, for the legend
 };
 
-/// Its name in legends and tables: with "(published)" or "(hollow)" where it is that.
+/// Its name in legends and tables: with "(published)", or what hollow points are.
 std::string legend_name(const Series& series);
 
 /// A named place on the x axis.
@@ -41,10 +42,10 @@ struct ChartMark {
 };
 
 /// Series over two axes. Lines carry their names at their right ends (above the plot on a narrow
-/// drawing or where points stand alone); a hollow or published series is named by the one whose
-/// colour it has. Points that are not finite, or not positive on a log axis,
-/// are left out of the drawing, which says how many; a line is broken there. Long lines are drawn
-/// through at most 300 points that keep their shape.
+/// drawing, where points stand alone and where names are long); a hollow or published series is
+/// named by the one whose colour it has. Several lines differ in their markers, too. Points that
+/// are not finite, or not positive on a log axis, are left out of the drawing, which says how many;
+/// a line is broken there. Long lines are drawn through at most 300 points that keep their shape.
 class LineChart : public Chart {
  public:
   LineChart(std::string title, Axis x, Axis y);

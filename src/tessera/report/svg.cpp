@@ -37,7 +37,7 @@ font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Liberation Sans",Arial,sa
 .tessera-chart .published{stroke:currentColor;stroke-width:1.25;stroke-dasharray:2 4;fill:none;stroke-linecap:round}
 .tessera-chart .fill{fill:currentColor;stroke:#fff;stroke:var(--surface);stroke-width:1}
 .tessera-chart .bar{fill:currentColor;fill-opacity:.85}
-.tessera-chart .hollow{fill:#fff;fill:var(--surface);stroke:currentColor;stroke-width:1.75}
+.tessera-chart .hollow{fill:#fff;fill:var(--surface);stroke:currentColor;stroke-width:1.3}
 .tessera-chart .band{fill:currentColor;fill-opacity:.14}
 .tessera-chart .whisker{stroke:currentColor;stroke-width:1.5;fill:none}
 .tessera-chart .bar-whisker{stroke:#1d2126;stroke:var(--ink);stroke-width:1.25;fill:none}
@@ -130,6 +130,14 @@ void SvgWriter::marker(double x, double y, int shape, std::string_view classes,
   body_ += fmt::format("<path class=\"{}\" transform=\"translate({} {})\" d=\"{}\"{}", classes,
                        coordinate(x), coordinate(y), kMarkerPaths[shape % std::size(kMarkerPaths)],
                        closing(tip, "path"));
+}
+
+void SvgWriter::hollow_marker(double x, double y, int shape, std::string_view colour,
+                              std::string_view tip) {
+  body_ +=
+      fmt::format("<path class=\"{} hollow\" transform=\"translate({} {}) scale(1.35)\" d=\"{}\"{}",
+                  colour, coordinate(x), coordinate(y),
+                  kMarkerPaths[shape % std::size(kMarkerPaths)], closing(tip, "path"));
 }
 
 void SvgWriter::moved(double x, double y, std::string_view elements) {

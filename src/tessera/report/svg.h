@@ -44,6 +44,10 @@ class SvgWriter {
             Anchor anchor = Anchor::kStart);
   /// The mark of a series: shape 0 circle, 1 square, 2 diamond, 3 triangle, and so on in turn.
   void marker(double x, double y, int shape, std::string_view classes, std::string_view tip = "");
+  /// The same as an outline in the series' colour, so much larger that the mark itself can be seen
+  /// in its middle.
+  void hollow_marker(double x, double y, int shape, std::string_view colour,
+                     std::string_view tip = "");
   /// Elements of another drawing, moved by (x, y).
   void moved(double x, double y, std::string_view elements);
   /// Everything until close_clip() is cut off at this rectangle. Its id is unique for its size and

@@ -20,6 +20,7 @@ namespace {
 void add_loss_curves(const NamedText& training, StudyResults& results, LineChart& chart) {
   Series validation{training.name, {}, SeriesStyle::kLine};
   Series batches{training.name, {}, SeriesStyle::kHollow};
+  batches.is = "training batches";
   const std::map<int64_t, double> losses = logged_losses(training.trained->folder);
   auto batch = losses.begin();
   for (const auto& [step, metrics] : logged_evaluations(training.trained->folder)) {
@@ -117,8 +118,8 @@ void add_head_pictures(const MemoryMosaic& model, const std::string& suffix,
 
 void add_text_results(const std::vector<NamedText>& trainings, const Corpus& corpus,
                       StudyResults& results) {
-  auto curves =
-      std::make_unique<LineChart>("Loss while training", Axis{"step"}, Axis{"nats per token"});
+  auto curves = std::make_unique<LineChart>("Validation loss while training", Axis{"step"},
+                                            Axis{"nats per token"});
   auto positions = std::make_unique<LineChart>("Loss against the position in the window",
                                                Axis{"tokens read before"}, Axis{"nats per token"});
   std::string windows;  // behind the means, per model

@@ -219,6 +219,7 @@ std::unique_ptr<LineChart> plane_chart(const AssociationTask& task,
         inputs.points.push_back({model.inputs[2 * x], model.inputs[2 * x + 1]});
     Series output{
         inputs.name, {{model.outputs[2 * y], model.outputs[2 * y + 1]}}, SeriesStyle::kHollow};
+    output.is = "outputs u";
     chart->add(std::move(inputs));
     chart->add(std::move(output));
   }
