@@ -129,8 +129,8 @@ void run_nearly_orthogonal(StudyContext& context) {
   Table table("Vectors of which no two come closer than ε",
               {"ε", "d", "log₁₀ m, bound as printed", "m, bound as proved",
                "m, random: condition (5) with θ = 2/m²", "m, random: drawn"});
-  auto chart = std::make_unique<LineChart>("Nearly orthogonal vectors", Axis{"d", Scale::kLog},
-                                           Axis{"vectors", Scale::kLog});
+  auto chart = std::make_unique<LineChart>(
+      "Nearly orthogonal vectors", Axis{"dimension d", Scale::kLog}, Axis{"vectors", Scale::kLog});
   const size_t sets = settings.closeness.size() * settings.dimensions.size();
   Progress progress(context.progress(), "Nearly orthogonal", static_cast<int64_t>(sets));
   for (const double epsilon : settings.closeness)

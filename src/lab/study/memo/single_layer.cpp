@@ -217,7 +217,8 @@ void draw_grid(StudyContext& context, const SingleLayerSettings& settings) {
                                        {"parameters h · d_h · d", Scale::kLog},
                                        {"pairs stored", Scale::kLog});
   std::map<double, double> law;  // of square memories
-  Series published{fmt::format("{:.4f} a parameter", kPublishedSlope), {}, SeriesStyle::kReference};
+  Series published{
+      fmt::format("{:.4f} pairs a parameter", kPublishedSlope), {}, SeriesStyle::kReference};
   for (const ResultPoint& point : results.points()) {
     const auto side = std::llround(std::sqrt(point.x));
     law[point.x] = predicted_capacity(settings, side, side);

@@ -48,11 +48,12 @@ void run_theorem1(StudyContext& context) {
                      Cell::significant(upper[k], 3)});
     }
     add_curve(context.results(), q, d, errors);
-    auto chart = std::make_unique<LineChart>(q, kLogDimension, Axis{"error", Scale::kLog, 1e-6, 1});
-    chart->add(line_through("upper bound (7)", d, upper, SeriesStyle::kReference));
+    auto chart =
+        std::make_unique<LineChart>(q, kLogDimension, Axis{kErrorLabel, Scale::kLog, 1e-6, 1});
+    chart->add(line_through("upper bound (eq. 7)", d, upper, SeriesStyle::kReference));
     chart->add(measured_line("simulated", d, errors));
-    chart->add(line_through("(9)", d, survival));
-    chart->add(line_through("lower bound (8)", d, lower, SeriesStyle::kReference));
+    chart->add(line_through("mass of eq. 9", d, survival));
+    chart->add(line_through("lower bound (eq. 8)", d, lower, SeriesStyle::kReference));
     panels->add(std::move(chart));
     progress.advance();
   }
@@ -77,8 +78,8 @@ void run_proposition4(StudyContext& context) {
   Table table("Error after T samples in dimension d, the best P stored equally",
               {"d", "T", "P", "expected", "simulated", "standard error", "T^(-1+1/α) + d^(-(α-1))",
                "simulated / rate"});
-  auto chart = std::make_unique<LineChart>("Error against data and dimension",
-                                           Axis{"T", Scale::kLog}, kLogError);
+  auto chart =
+      std::make_unique<LineChart>("Error against data and dimension", kLogSamples, kLogError);
   Progress progress(context.progress(), "Proposition 4", std::ssize(dimensions));
   for (const int64_t d : dimensions) {
     const std::string name = fmt::format("d = {}", d);
@@ -103,7 +104,7 @@ void run_proposition4(StudyContext& context) {
     const auto x = as_doubles(samples);
     chart->add(measured_line(name, x, errors));
     chart->add(
-        line_through(fmt::format("(15) at {}", name), x, rates, SeriesStyle::kReference, name));
+        line_through(fmt::format("eq. 15, {}", name), x, rates, SeriesStyle::kReference, name));
     progress.advance();
   }
   context.results().add_table("numbers", std::move(table));
@@ -173,8 +174,7 @@ void run_other_laws(StudyContext& context) {
   const auto T = as_doubles(samples);
   Table table("What T samples do not show",
               {"p(x)", "T", "equation (26)", "Σ p (1-p)^T", "simulated", "standard error"});
-  auto chart =
-      std::make_unique<LineChart>("Error of an infinite memory", Axis{"T", Scale::kLog}, kLogError);
+  auto chart = std::make_unique<LineChart>("Error of an infinite memory", kLogSamples, kLogError);
   for (const RankLaw& one : rank_laws(settings)) {
     const auto errors = measured_each(
         context, one.name, settings.runs, samples,

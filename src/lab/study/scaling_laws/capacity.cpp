@@ -362,8 +362,8 @@ void run_decoders(StudyContext& context) {
   context.results().add_table("errors", std::move(table));
   context.results().add_chart(
       "decoders",
-      context.results().chart_of_points("Errors against stored pairs", {"n", Scale::kLog},
-                                        kLogError),
+      context.results().chart_of_points("Errors against stored pairs",
+                                        {"stored pairs n", Scale::kLog}, kLogError),
       "A few frequent outputs bring most of the noise. The largest score (eq. 2) errs as the "
       "planner says; the likelihood ratio, which divides each score by the noise ‖Wᵀu_y‖²/d of its "
       "output, errs less on the same memory. Bands: one standard error.");

@@ -55,6 +55,7 @@ void compare_descent(StudyContext& context, const Settings& settings,
   const auto x = as_doubles(times);
   const size_t half = times.size();
   constexpr double kLarge = 0.05;
+  const Axis x_axis = unit == "T" ? kLogSamples : Axis{unit, Scale::kLog};
   auto panels = std::make_unique<Panels>("Descent and its approximation");
   Table large(
       fmt::format("Share of runs with an error above {}, {} = {}", kLarge, unit, times.back()),
@@ -75,7 +76,7 @@ void compare_descent(StudyContext& context, const Settings& settings,
                    Cell::fixed(errors[2 * half + 1].mean, 3)});
     add_curve(results, descent, x, real);
     add_curve(results, approximation, x, approximate);
-    panels->add(results.panel_of_points(c.name(), {unit, Scale::kLog}, kLogError,
+    panels->add(results.panel_of_points(c.name(), x_axis, kLogError,
                                         {{descent, "descent"}, {approximation, "approximation"}}));
     const std::string last = fmt::format(", {} = {}", unit, times.back());
     reference.add(descent + last, c.real, real.back());
@@ -193,9 +194,9 @@ void run_approximate_schemes(StudyContext& context) {
                     Cell::fixed(log_log_slope(as_doubles(by_frequency), weights), 2), expected});
   }
   auto panels = std::make_unique<Panels>("Association weights");
-  panels->add(results.chart_of_points("After n samples, norm 1", {"n"}, {"weight"}, left));
-  panels->add(
-      results.panel_of_points("Of each input x, sum 1", {"x"}, {"weight", Scale::kLog}, right));
+  panels->add(results.chart_of_points("After n samples, norm 1", {"samples n"}, {"weight"}, left));
+  panels->add(results.panel_of_points("Of each input x, sum 1", {"input x"},
+                                      {"weight", Scale::kLog}, right));
   results.add_chart(
       "weights", std::move(panels),
       "q_γ(x) = fⁿ(0) with f(q) = q + γ / (1 + e^q / M) after n = T p(x) samples of x (eq. 20). "

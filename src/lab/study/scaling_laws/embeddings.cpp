@@ -201,7 +201,7 @@ void run_rectified_lookup(StudyContext& context) {
   }
   context.results().add_table("numbers", std::move(table));
   auto chart = context.results().chart_of_points("Error of a rectified lookup", kLogDimension,
-                                                 {"error", Scale::kLog, 1e-6, 1}, names);
+                                                 {kErrorLabel, Scale::kLog, 1e-6, 1}, names);
   for (Series& rate : rates) chart->add(std::move(rate));
   context.results().add_chart(
       "errors", std::move(chart),
@@ -251,7 +251,7 @@ void run_proposition5(StudyContext& context) {
   context.results().add_chart(
       "errors",
       context.results().chart_of_points("Learned and random input embeddings", kLogDimension,
-                                        {"error", Scale::kLog, 1e-5, 1},
+                                        {kErrorLabel, Scale::kLog, 1e-5, 1},
                                         {"e_x = u_f(x)", "random e"}),
       fmt::format(
           "Proposition 5: where inputs of one output share an embedding, the memory holds "

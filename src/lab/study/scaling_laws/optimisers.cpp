@@ -266,12 +266,12 @@ void run_learned_embeddings(StudyContext& context) {
   add_curve(results, "γ = 0.1, 1000 steps", M, errors);
   reference.add_curve("γ = 0.1, 1000 steps, M", M, expected, errors);
   reference.finish(results);
-  results.add_chart(
-      "outputs",
-      results.chart_of_points("Error against the number of outputs, d = 2", {"M"}, {"error"}),
-      "Any number of different unit outputs can be told apart in two dimensions "
-      "(eq. 24); what is left is what the optimisation does not find. Bands: half a "
-      "standard deviation.");
+  results.add_chart("outputs",
+                    results.chart_of_points("Error against the number of outputs, d = 2",
+                                            {"outputs M"}, {kErrorLabel}),
+                    "Any number of different unit outputs can be told apart in two dimensions "
+                    "(eq. 24); what is left is what the optimisation does not find. Bands: half a "
+                    "standard deviation.");
   results.add_difference(
       "Adam with its usual betas (0.9 and 0.999): with both at 0 the steps are too rough to settle "
       "in two dimensions.");
@@ -348,8 +348,8 @@ void run_rescaled_gradients(StudyContext& context) {
   }
   reference.finish(context.results());
   auto panels = std::make_unique<Panels>("Descent on the population loss");
-  panels->add(
-      context.results().chart_of_points("Error", {"epoch", Scale::kLog}, {"error"}, error_names));
+  panels->add(context.results().chart_of_points("Error", {"epoch", Scale::kLog}, {kErrorLabel},
+                                                error_names));
   panels->add(context.results().panel_of_points("Deviation of the gradient's entries",
                                                 {"epoch", Scale::kLog}, {"deviation", Scale::kLog},
                                                 deviation_names));

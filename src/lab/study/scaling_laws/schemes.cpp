@@ -89,8 +89,7 @@ void run_finite_data_and_memory(StudyContext& context) {
   auto left =
       results.chart_of_points("Error against dimension", kLogDimension, kLogError, by_samples);
   if (context.references_hold()) left->add(reference_line("5 / d", d, 5, -1));
-  auto right =
-      results.chart_of_points("Error against data", {"T", Scale::kLog}, kLogError, by_dimension);
+  auto right = results.chart_of_points("Error against data", kLogSamples, kLogError, by_dimension);
   if (context.references_hold()) right->add(reference_line("0.5 / sqrt(T)", T, 0.5, -0.5));
   auto panels = std::make_unique<Panels>("Error against dimension and data");
   panels->add(std::move(left));
@@ -126,7 +125,7 @@ std::unique_ptr<HeatMap> error_map(const std::string& title, const std::vector<i
     for (size_t t = 0; t < samples.size(); ++t) values.push_back(error(t, k));
   }
   auto map = std::make_unique<HeatMap>(title, rows, columns, Axis{"error", Scale::kLinear, 0, 0.8});
-  map->name_axes("d", "T");
+  map->name_axes("dimension d", "samples T");
   map->set_values(std::move(values));
   return map;
 }
@@ -345,8 +344,8 @@ void run_error_rates(StudyContext& context) {
       "Proposition 2 for q = p (eq. 13) and Proposition 3 for a threshold (eq. 14). The "
       "threshold's slope is flatter than its rate: the best P is about d / log d, so the error is "
       "about (log d) / d.");
-  auto against_samples = results.chart_of_points("Expected error, infinite memory",
-                                                 {"T", Scale::kLog}, kLogError, {either});
+  auto against_samples =
+      results.chart_of_points("Expected error, infinite memory", kLogSamples, kLogError, {either});
   against_samples->add(rate_through("T", T, T.back(), unseen.back(), of_data));
   results.add_chart("samples", std::move(against_samples),
                     "What T samples do not show (Proposition 1, eq. 6): the share of the error "

@@ -62,7 +62,8 @@ void show_updates(StudyContext& context, const std::vector<double>& step_sizes,
   }
   results.add_table("updates", std::move(updates_table));
   results.add_chart(
-      "error", results.chart_of_points("Population error while learning", {"t"}, {"error"}),
+      "error",
+      results.chart_of_points("Population error while learning", {"samples t"}, {kErrorLabel}),
       fmt::format("Error (eq. 5) after each of {} samples; N = {}, M = {}, d = {}, α = {:g}.",
                   kSteps, settings.inputs, settings.outputs, kDimension, settings.alpha));
 }
@@ -126,7 +127,8 @@ std::unique_ptr<LineChart> schedule_chart(StudyContext& context, const Settings&
     if (k < panel.expected.size())
       reference.add(name + ", T = 1000", panel.expected[k], errors.back());
   }
-  return context.results().panel_of_points(panel.title(), {"t", Scale::kLog}, kLogError, series);
+  return context.results().panel_of_points(panel.title(), {"samples t", Scale::kLog}, kLogError,
+                                           series);
 }
 
 void run_schedules(StudyContext& context) {

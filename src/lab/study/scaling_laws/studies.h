@@ -173,7 +173,9 @@ double exponent_of(std::span<const double> x, std::span<const double> errors);
 constexpr double kAllData = std::numeric_limits<double>::infinity();
 
 /// The axes of most charts of these studies.
-inline const Axis kLogDimension = {"d", Scale::kLog}, kLogError = {"error", Scale::kLog};
+inline const std::string kErrorLabel = "error (share of wrong answers)";
+inline const Axis kLogDimension = {"dimension d", Scale::kLog},
+                  kLogError = {kErrorLabel, Scale::kLog}, kLogSamples = {"samples T", Scale::kLog};
 
 /// d = 10, 20, 50, …, 1000.
 const std::vector<int64_t>& usual_dimensions();

@@ -127,7 +127,7 @@ void add_attentions(StudyContext& context, const CostSettings& settings) {
   }
   context.results().add_chart(
       "attentions",
-      context.results().chart_of_points("Seconds of one attention", {"d", Scale::kLog},
+      context.results().chart_of_points("Seconds of one attention", {"width d", Scale::kLog},
                                         {"seconds", Scale::kLog}),
       "8 queries, 8 keys and values of width d. Table 5: O(d) for the one, O(d²) for the other.");
 }
