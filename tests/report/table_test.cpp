@@ -1,5 +1,6 @@
 #include "tessera/report/table.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tessera/base/error.h"
@@ -46,6 +47,16 @@ TEST(Table, HtmlEscapesAndCarriesExactNumbers) {
             "<th scope=\"col\" class=\"number\">n</th></tr></thead>\n<tbody>\n"
             "<tr><td>&lt;i&gt;</td><td class=\"number\" title=\"1.25\" data-exact=\"1.25\">1.2</td>"
             "</tr>\n</tbody></table>\n");
+}
+
+TEST(Table, HtmlHasReadableNumbersAndCopiesExactOnes) {
+  Table table("", {"tokens"});
+  table.add_row({1162292});
+  table.add_row({-0.5});
+  const std::string html = table.html();
+  EXPECT_THAT(html, testing::HasSubstr("data-exact=\"1162292\">1\u202F162\u202F292</td>"));
+  EXPECT_THAT(html, testing::HasSubstr("data-exact=\"-0.5\">−0.5</td>"));
+  EXPECT_EQ(table.csv(), "tokens\n1162292\n-0.5\n");
 }
 
 TEST(Table, WithoutRowsIsOnlyItsHeader) {

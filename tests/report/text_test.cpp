@@ -48,6 +48,16 @@ TEST(PowerOfTen, WritesSuperscripts) {
   EXPECT_EQ(power_of_ten(-15), "10⁻¹⁵");
 }
 
+TEST(ReadableNumber, IsWrittenAsInPrint) {
+  EXPECT_EQ(readable_number("1234"), "1234");
+  EXPECT_EQ(readable_number("474704907"), "474\u202F704\u202F907");
+  EXPECT_EQ(readable_number("-12345.678"), "−12\u202F345.678");
+  EXPECT_EQ(readable_number("-2.7e-05"), "−2.7×10⁻⁵");
+  EXPECT_EQ(readable_number("1e+15"), "1×10¹⁵");
+  for (const char* text : {"", "-", "nan", "inf", "-inf", "0", "0.5"})
+    EXPECT_EQ(readable_number(text), text);
+}
+
 TEST(EscapeMarkup, EscapesEverySpecialCharacter) {
   EXPECT_EQ(escape_markup("a<b>&\"'"), "a&lt;b&gt;&amp;&quot;&#39;");
   EXPECT_EQ(escape_markup("</script><!--"), "&lt;/script&gt;&lt;!--");

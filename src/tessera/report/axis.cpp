@@ -27,21 +27,8 @@ int decimals_of(double step) {
   return std::max(0, -static_cast<int>(std::floor(std::log10(step) + 1e-9)));
 }
 
-// 1234567 -> 1 234 567 with narrow spaces (numbers below 10 000 stay as they are), and a minus
-// sign instead of the hyphen.
-std::string tick_text(std::string digits) {
-  const bool negative = digits.starts_with('-');
-  if (negative) digits.erase(0, 1);
-  const std::size_t point = std::min(digits.find('.'), digits.size());
-  for (std::size_t i = point; point >= 5 && i > 3;) {
-    i -= 3;
-    digits.insert(i, "\u202F");
-  }
-  return negative ? "−" + digits : digits;
-}
-
 std::string log_label(double value, bool plain) {
-  if (plain) return tick_text(significant_text(value, 7));  // a million without an exponent
+  if (plain) return readable_number(significant_text(value, 7));  // a million without an exponent
   const int exponent = static_cast<int>(std::floor(std::log10(value) + 1e-9));
   const double mantissa = value / std::pow(10.0, exponent);
   const bool is_power = std::abs(mantissa - 1) < 1e-6;
@@ -62,7 +49,7 @@ Ticks linear_ticks(double low, double high, int target) {
   const double first = std::ceil(low / step - 1e-9);
   const double last = std::floor(high / step + 1e-9);
   for (double i = first; i <= last && result.ticks.size() < 100; ++i)
-    result.ticks.push_back({i * step, tick_text(fixed_text(i * step / unit, decimals))});
+    result.ticks.push_back({i * step, readable_number(fixed_text(i * step / unit, decimals))});
   return result;
 }
 

@@ -148,7 +148,7 @@ void HeatMap::draw_cells(SvgWriter& svg, const Box& plot, const AxisMap& colours
       svg.filled_rect(x, y, width - gap, height - gap, hex(heat_colour(share)),
                       place + "\n" + significant_text(value, 6));
       const bool vanishes = colours.scale() == Scale::kLinear && std::abs(value) < negligible;
-      const std::string number = vanishes ? "0" : significant_text(value, 2);
+      const std::string number = vanishes ? "0" : readable_number(significant_text(value, 2));
       if (height < 18 || width < 32 || text_width(number, kFontSize) > width - 4) continue;
       svg.text(x + width / 2, y + height / 2 + 4, number, share < 0.62 ? "on-dark" : "on-light",
                Anchor::kMiddle);

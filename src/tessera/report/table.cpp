@@ -23,11 +23,12 @@ std::string padded(const std::string& text, std::size_t width, bool right) {
 
 std::string html_cell(const Cell& cell, bool right) {
   std::string tag = right ? "<td class=\"number\"" : "<td";
-  if (cell.shown() != cell.exact()) {
+  const std::string shown = cell.is_number() ? readable_number(cell.shown()) : cell.shown();
+  if (shown != cell.exact()) {
     const std::string exact = escape_markup(cell.exact());
     tag += " title=\"" + exact + "\" data-exact=\"" + exact + "\"";
   }
-  return tag + ">" + escape_markup(cell.shown()) + "</td>";
+  return tag + ">" + escape_markup(shown) + "</td>";
 }
 
 }  // namespace

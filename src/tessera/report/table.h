@@ -55,8 +55,8 @@ class Table {
   std::string text() const;
   /// RFC 4180 with \n line ends: header, then the exact value of each cell; quotes where needed.
   std::string csv() const;
-  /// One <table> with a caption. A cell that shows fewer digits carries the exact number as its
-  /// title and as data-exact.
+  /// One <table> with a caption, numbers as readable_number() writes them. A cell that shows
+  /// another text than the exact number carries that as its title and as data-exact.
   std::string html() const;
 
  private:

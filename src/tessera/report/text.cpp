@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -56,6 +57,23 @@ std::string power_of_ten(int exponent) {
   std::string text = exponent < 0 ? "10⁻" : "10";
   for (const char digit : std::to_string(std::abs(exponent))) text += kDigits[digit - '0'];
   return text;
+}
+
+std::string readable_number(std::string_view digits) {
+  const bool negative = digits.starts_with('-');
+  std::string text(digits.substr(negative ? 1 : 0));
+  if (text.empty() || text[0] < '0' || text[0] > '9') return std::string(digits);
+  std::string power;
+  if (const std::size_t e = text.find('e'); e != std::string::npos) {
+    power = "×" + power_of_ten(std::stoi(text.substr(e + 1)));
+    text.erase(e);
+  }
+  const std::size_t point = std::min(text.find('.'), text.size());
+  for (std::size_t i = point; point >= 5 && i > 3;) {
+    i -= 3;
+    text.insert(i, "\u202F");
+  }
+  return (negative ? "−" : "") + text + power;
 }
 
 std::string printable_text(std::string_view text) {

@@ -20,6 +20,10 @@ std::string significant_text(double value, int digits);
 /// A power of ten with a superscript exponent: 10⁻⁵.
 std::string power_of_ten(int exponent);
 
+/// A number's digits as print has them: a minus sign instead of the hyphen, narrow spaces between
+/// thousands from 10 000 on, and 1.5×10⁻⁷ for 1.5e-07. Other text, such as "inf", stays as it is.
+std::string readable_number(std::string_view digits);
+
 /// `text` made safe between tags and inside quoted attributes of HTML, SVG and XML: the five
 /// special characters become entities; bytes that are not UTF-8 and control characters other than
 /// tab and line ends become U+FFFD.
