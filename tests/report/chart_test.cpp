@@ -136,6 +136,16 @@ TEST(LineChart, ReferencesTakeTheColourOfTheSeriesTheyName) {
   EXPECT_THAT(svg, HasSubstr(".coloured{stroke:currentColor}"));
 }
 
+TEST(LineChart, PowersOfTenKeepTheirLabelsWhereNotAllHaveRoom) {
+  LineChart chart("", {.label = "d", .scale = Scale::kLog}, {.label = "error"});
+  chart.add({"s", {{300, 1}, {30000, 2}}});
+  EXPECT_THAT(chart.svg(), HasSubstr(">5000</text>"));
+  const std::string narrow = standalone_svg(chart.draw(ChartWidth::kNarrow));
+  for (const char* label : {">500</text>", ">1000</text>", ">10\u202F000</text>"})
+    EXPECT_THAT(narrow, HasSubstr(label));
+  EXPECT_THAT(narrow, Not(HasSubstr(">5000</text>")));
+}
+
 TEST(LineChart, MarksAreUprightLinesWithNames) {
   LineChart chart("", {.label = "context"}, {.label = "error"});
   chart.add({"s", {{0, 1}, {100, 2}}});
@@ -292,6 +302,20 @@ TEST(HeatMap, DrawsEachCell) {
   EXPECT_EQ(count(map.svg(), "class=\"missing\""), 1u);
   EXPECT_EQ(count(map.svg(), "class=\"marked\""), 1u);
   EXPECT_EQ(map.numbers().csv(), "input,c0,c1,c2\nr<0>,0,0.5,1\nr1,nan,0.25,0.75\n");
+}
+
+TEST(HeatMap, WrapsLabelsThatANarrowPictureCannotHold) {
+  HeatMap map("p", {"r"}, {"c"}, {.label = "share of the answers that are right"});
+  map.name_axes("how much of the story stands before it",
+                "how long all of that text is which is read before the question comes");
+  map.set_values({1});
+  const std::string wide = map.svg(), narrow = standalone_svg(map.draw(ChartWidth::kNarrow));
+  EXPECT_THAT(wide, HasSubstr("before it  ·  colour: share of the answers that are right</text>"));
+  EXPECT_THAT(narrow, HasSubstr(">share of the answers that are right</text>"));
+  EXPECT_THAT(
+      wide,
+      HasSubstr(">how long all of that text is which is read before the question comes</text>"));
+  EXPECT_THAT(narrow, HasSubstr(">how long all of that text is which is read before</text>"));
 }
 
 TEST(HeatMap, WritesNothingSmallerThanItsColoursShow) {

@@ -9,7 +9,13 @@ namespace tessera {
 namespace {
 
 constexpr double kEdge = 16;
+constexpr double kLineHeight = 16;
 constexpr double kTitleFont = 17;  // 15 pixels, but bold and therefore wider
+
+bool is_power_of_ten(const Tick& tick) {
+  const double exponent = std::log10(tick.value);
+  return std::abs(exponent - std::round(exponent)) < 1e-9;
+}
 
 }  // namespace
 
@@ -45,11 +51,11 @@ void ChartFrame::draw_head(const std::string& title, const std::vector<LegendEnt
     cursor_ += 20;
   }
   if (!legend.empty()) draw_legend(legend);
-  if (!y_label.empty()) {
-    svg_.text(kEdge, cursor_ + 16, y_label, "muted");
-    cursor_ += 20;
+  for (const std::string& line : wrap_text(y_label, width_ - 2 * kEdge, kFontSize)) {
+    svg_.text(kEdge, cursor_ + 16, line, "muted");
+    cursor_ += kLineHeight;
   }
-  cursor_ += 10;
+  cursor_ += y_label.empty() ? 10 : 14;
 }
 
 void ChartFrame::draw_legend(const std::vector<LegendEntry>& legend) {
@@ -104,14 +110,24 @@ void ChartFrame::draw_y_axis(const AxisMap& y, const Ticks& ticks) {
 
 void ChartFrame::draw_x_axis(const AxisMap& x, const Ticks& ticks) {
   svg_.line(plot_.left, plot_.bottom, plot_.right, plot_.bottom, "axis");
-  double free_from = 0;
+  std::vector<Tick> labelled;
   for (const Tick& tick : ticks.ticks) {
     const double pixel = x.pixel(tick.value);
     svg_.line(pixel, plot_.bottom, pixel, plot_.bottom + (tick.label.empty() ? 3 : 5), "axis");
-    const double half = text_width(tick.label, kFontSize) / 2;
-    if (tick.label.empty() || pixel - half < free_from) continue;
+    if (!tick.label.empty()) labelled.push_back(tick);
+  }
+  // Where not all labels have room, those of powers come first.
+  if (x.scale() == Scale::kLog)
+    std::stable_partition(labelled.begin(), labelled.end(), is_power_of_ten);
+  std::vector<std::pair<double, double>> taken;  // left and right ends of labels
+  for (const Tick& tick : labelled) {
+    const double pixel = x.pixel(tick.value), half = text_width(tick.label, kFontSize) / 2 + 3;
+    const bool touches = std::ranges::any_of(taken, [&](const auto& label) {
+      return pixel - half < label.second && pixel + half > label.first;
+    });
+    if (touches) continue;
     svg_.text(pixel, plot_.bottom + 19, tick.label, "muted", Anchor::kMiddle);
-    free_from = pixel + half + 6;
+    taken.emplace_back(pixel - half, pixel + half);
   }
   draw_x_label(x.label(ticks));
 }
@@ -132,9 +148,13 @@ void ChartFrame::draw_x_names(const std::vector<std::string>& names, const std::
 
 void ChartFrame::draw_x_label(const std::string& label) {
   cursor_ = plot_.bottom + 24;
-  if (label.empty()) return;
-  svg_.text((plot_.left + plot_.right) / 2, cursor_ + 16, label, "muted", Anchor::kMiddle);
-  cursor_ += 22;
+  const double middle = (plot_.left + plot_.right) / 2;
+  const double room = 2 * std::min(middle, width_ - middle) - kEdge;
+  for (const std::string& line : wrap_text(label, room, kFontSize)) {
+    svg_.text(middle, cursor_ + 16, line, "muted", Anchor::kMiddle);
+    cursor_ += kLineHeight;
+  }
+  if (!label.empty()) cursor_ += 6;
 }
 
 void ChartFrame::draw_notes(const std::vector<std::string>& notes) {
