@@ -147,7 +147,8 @@ Table StudyResults::point_table() const {
 std::string StudyResults::summary() const {
   std::string text = fmt::format("{}\n{}, {}\n", heading_.title, heading_.paper, heading_.figure);
   for (const std::string& sentence : conclusions_) text += '\n' + sentence + '\n';
-  if (!comparisons_.empty()) text += '\n' + comparison_table("Published beside ours").text();
+  if (!comparisons_.empty())
+    text += '\n' + comparison_table("Published beside ours").without_empty_columns().text();
   for (const NamedTable& named : tables_) text += '\n' + named.table.text();
   for (const auto& [title, sample] : texts_) text += fmt::format("\n{}\n{}\n", title, sample);
   if (!differences_.empty()) text += "\nWhere the set-up differs from the paper's\n";
@@ -163,7 +164,7 @@ std::string StudyResults::html(const Json& config, const Json& manifest) const {
   for (const NamedChart& named : charts_) page.chart(*named.chart, named.caption);
   if (!comparisons_.empty()) {
     page.section("Published beside ours");
-    page.table(comparison_table());
+    page.table(comparison_table().without_empty_columns());
   }
   if (!differences_.empty()) {
     page.section("Where the set-up differs from the paper's");

@@ -133,6 +133,14 @@ TEST(StudyResults, ConclusionsComeFirst) {
   EXPECT_LT(html.find("One is twice the other."), html.find("<div class=\"block command\">"));
 }
 
+TEST(StudyResults, WhereNoRatioExistsThereIsNoColumnOfRatios) {
+  StudyResults results({"A title", "A paper", "figure 1", "tessera study x"});
+  results.compare({"error of a large memory", 0, 0});
+  EXPECT_THAT(results.summary(), Not(HasSubstr("ratio")));
+  EXPECT_THAT(results.html(config::Json::object(), config::Json::object()),
+              Not(HasSubstr(">ratio</th>")));
+}
+
 TEST_F(StudyFrame, SizesAndOverridesChooseTheSettings) {
   options_.size = StudySize::kQuick;
   EXPECT_EQ(run_study(example(), options_).points().back().y, 2);
