@@ -217,9 +217,9 @@ void add_lengths(const std::vector<Found>& all, const NeedleSettings& settings,
       }
       table.add_row(std::move(row));
     }
-    panels->add(results.panel_of_points(shown(kKinds[kind]), Axis{"tokens", Scale::kLog},
-                                        Axis{"right answers (%)", Scale::kLinear, 0.0, 100.0},
-                                        series));
+    panels->add(results.panel_of_points(
+        shown(kKinds[kind]), Axis{"length of the text (tokens)", Scale::kLog},
+        Axis{"right answers (%)", Scale::kLinear, 0.0, 100.0}, series));
   }
   results.add_chart("lengths", std::move(panels),
                     fmt::format("Networks that were trained on texts of {} tokens and read longer "

@@ -13,6 +13,7 @@
 #include "tessera/plan/parallel.h"
 #include "tessera/plan/planner.h"
 #include "tessera/report/panels.h"
+#include "tessera/report/text.h"
 
 namespace tessera::scaling_laws {
 namespace {
@@ -129,11 +130,12 @@ BestThresholds best_thresholds(StudyContext& context, const ExponentSettings& se
 void add_load_chart(StudyContext& context, int32_t outputs) {
   constexpr double kAlpha = 1.5, kRho = 0.2;
   std::vector<ShownSeries> curves;
-  for (const double inputs : {1e4, 1e6, 1e8}) {
+  for (const int exponent : {4, 6, 8}) {
+    const double inputs = std::pow(10.0, exponent);
     const auto summary =
         summarise_zipf_memory(static_cast<int64_t>(inputs), outputs, kAlpha, {.rho = kRho});
-    const std::string name = fmt::format("N = {:g}", inputs);
-    curves.push_back({name + " against d / φ(N)", name});
+    curves.push_back(
+        {fmt::format("N = {:g} against d / φ(N)", inputs), "N = " + power_of_ten(exponent)});
     const double load = unthresholded_load(kAlpha, kRho, inputs);
     for (const int64_t dimension : log_spaced(100, 1'000'000, 9)) {
       const double at = static_cast<double>(dimension) / load;
