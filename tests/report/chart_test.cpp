@@ -176,6 +176,14 @@ TEST(LineChart, ANameHasTheMarkerOfItsLine) {
   EXPECT_EQ(count(chart.svg(), "class=\"s0 fill\""), 2 * (2u + 1));
 }
 
+TEST(LineChart, ManyNamesStandAboveThePlot) {
+  LineChart chart("", {.label = "d"}, {.label = "error"});
+  for (int line = 1; line <= 11; ++line)
+    chart.add({fmt::format("line {}", line), {{1, 1.0}, {2, 2.0}}});
+  EXPECT_EQ(count(chart.svg(), "class=\"leader\""), 0u);
+  EXPECT_LT(chart.svg().find(">line 11</text>"), chart.svg().find("class=\"axis\""));
+}
+
 TEST(LineChart, LinesOfManyPointsDifferInAFewMarkers) {
   Series line{"line", {}};
   for (int i = 0; i < 1000; ++i) line.points.push_back({1.0 * i, 1.0 * i});

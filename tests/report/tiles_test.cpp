@@ -47,6 +47,23 @@ TEST(Sketches, YGoesUpwards) {
   EXPECT_EQ(number_after(" x1=\""), number_after(" x2=\""));
 }
 
+/// A point's label stands on the side that looks away from the others, a line's label on the line.
+TEST(Sketches, LabelsKeepClearOfLines) {
+  Sketches sketches("Labels");
+  sketches.add({.name = "one",
+                .points = {{0, 0.5, "left"}, {1, 0.5, "right"}},
+                .lines = {{0, 1, "weight"}}});
+  const std::string body = sketches.draw(ChartWidth::kWide).body;
+  const auto x_of = [&](const std::string& label) {
+    const size_t at = body.rfind(" x=\"", body.find(">" + label + "</text>"));
+    return std::stod(body.substr(at + 4));
+  };
+  EXPECT_DOUBLE_EQ(x_of("left"), 16 + 18 - 12);
+  EXPECT_DOUBLE_EQ(x_of("right"), 16 + 166 - 18 + 12);
+  EXPECT_DOUBLE_EQ(x_of("weight"), 16 + 18 + 0.4 * (166 - 2 * 18));
+  EXPECT_LT(body.rfind("<line"), body.find(" halo\""));
+}
+
 TEST(Sketches, MayBeEmpty) {
   EXPECT_EQ(markup_fault(Sketches("None").svg()), "");
 }

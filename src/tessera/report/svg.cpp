@@ -20,6 +20,7 @@ font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Liberation Sans",Arial,sa
 .tessera-chart text{font-size:12px;fill:#1d2126;fill:var(--ink);font-variant-numeric:tabular-nums}
 .tessera-chart .title{font-size:15px;font-weight:600}
 .tessera-chart text.muted{fill:#5c6670;fill:var(--muted)}
+.tessera-chart .halo{paint-order:stroke;stroke:#fff;stroke:var(--surface);stroke-width:3;stroke-linejoin:round}
 .tessera-chart .on-dark{fill:#fff}.tessera-chart .on-light{fill:#14171a}
 .tessera-chart .grid{stroke:#e6e9ec;stroke:var(--grid);stroke-width:1}
 .tessera-chart .axis{stroke:#9aa3ab;stroke:var(--axis);stroke-width:1}

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "tessera/base/error.h"
@@ -11,7 +12,7 @@
 namespace tessera {
 namespace {
 
-constexpr double kMargin = 14;  // around the points, for their marks and labels
+constexpr double kMargin = 18;  // around the points, for their marks and labels
 
 /// A pixel.
 struct Place {
@@ -29,16 +30,42 @@ void draw_lines(const Sketch& sketch, bool marked, const Box& tile, SvgWriter& s
     const Place a = place_of(sketch.points[line.from], tile);
     const Place b = place_of(sketch.points[line.to], tile);
     svg.line(a.x, a.y, b.x, b.y, marked ? "s0 line" : "axis");
-    if (!line.label.empty())
-      svg.text((a.x + b.x) / 2 + 3, (a.y + b.y) / 2 - 3, line.label, "muted", Anchor::kMiddle);
   }
 }
 
+// On the lines and nearer to their beginnings: in their middles the diagonals of a figure meet.
+void draw_line_labels(const Sketch& sketch, const Box& tile, SvgWriter& svg) {
+  for (const Sketch::Line& line : sketch.lines) {
+    if (line.label.empty()) continue;
+    const Place a = place_of(sketch.points[line.from], tile);
+    const Place b = place_of(sketch.points[line.to], tile);
+    svg.text(a.x + 0.4 * (b.x - a.x), a.y + 0.4 * (b.y - a.y) + 4, line.label, "muted halo",
+             Anchor::kMiddle);
+  }
+}
+
+Place middle_of(const Sketch& sketch, const Box& tile) {
+  Place sum = {0, 0};
+  for (const Sketch::Point& point : sketch.points) {
+    const Place place = place_of(point, tile);
+    sum = {sum.x + place.x, sum.y + place.y};
+  }
+  const auto count = static_cast<double>(std::max<size_t>(sketch.points.size(), 1));
+  return {sum.x / count, sum.y / count};
+}
+
+// Labels stand on the outer sides of their points, where fewer lines are.
 void draw_points(const Sketch& sketch, const Box& tile, SvgWriter& svg) {
+  constexpr double kDistance = 12;
+  const Place middle = middle_of(sketch, tile);
   for (const Sketch::Point& point : sketch.points) {
     const Place place = place_of(point, tile);
     svg.marker(place.x, place.y, 0, "s7 fill", point.label);
-    if (!point.label.empty()) svg.text(place.x + 6, place.y - 5, point.label, "ink");
+    if (point.label.empty()) continue;
+    const double x = place.x - middle.x, y = place.y - middle.y, length = std::hypot(x, y);
+    const Place out = length > 0 ? Place{x / length, y / length} : Place{0, -1};
+    svg.text(place.x + kDistance * out.x, place.y + kDistance * out.y + 4, point.label, "ink halo",
+             Anchor::kMiddle);
   }
 }
 
@@ -85,6 +112,7 @@ Drawing Sketches::draw(ChartWidth width) const {
   for (std::size_t i = 0; i < tiles.size(); ++i) {
     draw_lines(sketches_[i], /*marked=*/false, tiles[i], svg);
     draw_lines(sketches_[i], /*marked=*/true, tiles[i], svg);
+    draw_line_labels(sketches_[i], tiles[i], svg);
     draw_points(sketches_[i], tiles[i], svg);
     frame.draw_tile_name(tiles[i], sketches_[i].name);
   }
