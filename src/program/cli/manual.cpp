@@ -14,6 +14,7 @@
 
 #include "program/cli/program.h"
 #include "tessera/base/file.h"
+#include "tessera/base/interrupt.h"
 #include "tessera/base/version.h"
 
 namespace tessera::cli {
@@ -67,11 +68,13 @@ std::string list_of(const std::vector<VerbHelp>& verbs) {
 }
 
 void write_manual(const VerbHelp& program, const std::filesystem::path& folder) {
+  const InterruptGuard guard;  // a signal waits until all is written
   for (const VerbHelp* verb : all_verbs(program))
     write_file(folder / "man/man1" / (page_name(verb->name) + ".1"), manual_page(*verb));
   write_file(folder / "bash-completion/completions/tessera", bash_completion(program));
   write_file(folder / "zsh/vendor-completions/_tessera", zsh_completion(program));
   write_file(folder / "fish/vendor_completions.d/tessera.fish", fish_completion(program));
+  InterruptGuard::stop_if_interrupted("interrupted after all was written");
 }
 
 }  // namespace

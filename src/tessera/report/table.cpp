@@ -17,7 +17,7 @@ std::string one_line(std::string_view text) {
 }
 
 std::string padded(const std::string& text, std::size_t width, bool right) {
-  const std::string fill(width - std::min(width, utf8::code_points(text)), ' ');
+  const std::string fill(width - std::min(width, utf8::columns(text)), ' ');
   return right ? fill + text : text + fill;
 }
 
@@ -90,9 +90,9 @@ std::string Table::text() const {
   std::vector<bool> to_the_right;
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     to_the_right.push_back(is_number_column(c));
-    widths.push_back(utf8::code_points(one_line(columns_[c])));
+    widths.push_back(utf8::columns(one_line(columns_[c])));
     for (const auto& row : rows_)
-      widths[c] = std::max(widths[c], utf8::code_points(one_line(row[c].shown())));
+      widths[c] = std::max(widths[c], utf8::columns(one_line(row[c].shown())));
   }
   const auto add_line = [&](auto cell_text) {
     std::string line;
