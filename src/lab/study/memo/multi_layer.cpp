@@ -299,10 +299,8 @@ void run_multi_layer(StudyContext& context) {
       "shows. Here all tokens stored are counted.");
   context.results().add_difference(
       "As in the authors' code that gave their numbers, windows of every position are memorised "
-      "and "
-      "their encodings are computed again to read them; section 3.2 memorises blocks without "
-      "overlap "
-      "and retrieves the encodings from memories between the layers.");
+      "and their encodings are computed again to read them; section 3.2 memorises blocks without "
+      "overlap and retrieves the encodings from memories between the layers.");
   context.results().add_difference(
       "Published numbers are those of the authors' results file; the paper draws curves. Its text "
       "says more than 0.88 for 250,000 tokens, 40 decoys and three layers where the file has 0.821 "

@@ -161,11 +161,10 @@ void measure_recall(StudyContext& context, const NaturalTextSettings& settings,
       context.results().chart_of_points("Recall of natural text", {"tokens stored", Scale::kLog},
                                         {"recall", Scale::kLinear, 0, 1}),
       "Next tokens read back right (eq. 4) of a text stored as the authors' code stores it (after "
-      "section 3.2: every window of 4, 16 and 64 tokens as a key that joins its tokens), the "
-      "same with each pair of window and token once, and with a key of its own for each window "
-      "(bound code): "
-      "words that recur fill a memory of the paper's keys long before its capacity for random "
-      "tokens.");
+      "section 3.2: every window of 4, 16 and 64 tokens as a key that joins its tokens), the same "
+      "with each pair of window and token once, and with a key of its own for each window (bound "
+      "code): words that recur fill a memory of the paper's keys long before its capacity for "
+      "random tokens.");
 }
 
 /// Tokens that a recital says right before its first error.
