@@ -185,7 +185,7 @@ void Completion::add_texts(EngineRequest& work) const {
 WritingOptions Completion::writing(const Prompt& prompt) const {
   WritingOptions options = request_.writing;
   options.token_bytes = store::bytes_after(model_->tokenizer, prompt.rest);
-  if (!request_.ignore_end) options.end_of_text = model_->tokenizer.end_of_text();
+  if (!options.ignore_end) options.end_of_text = model_->tokenizer.end_of_text();
   return options;
 }
 

@@ -24,6 +24,17 @@ constexpr size_t kMostStops = 16;
 constexpr int64_t kDefaultTokens = 16;
 constexpr int64_t kDefaultChatTokens = 256;
 
+/// The list's whole numbers from 0 on, if it is one that holds nothing else.
+std::optional<std::vector<int64_t>> ids_of(const json& list) {
+  if (!list.is_array()) return std::nullopt;
+  std::vector<int64_t> result;
+  for (const json& one : list) {
+    if (!one.is_number_unsigned() || one.get<uint64_t>() > INT32_MAX) return std::nullopt;
+    result.push_back(one.get<int64_t>());
+  }
+  return result;
+}
+
 /// A text, a list of texts, a list of ids, or a list of lists of ids.
 std::vector<PromptContent> prompts_of(const Fields& fields) {
   const json& prompt = fields.value("prompt");
@@ -82,7 +93,8 @@ SamplingOptions sampling_of(const Fields& fields) {
   sampling.top_k = std::max<int64_t>(0, sampling.top_k);
   if (sampling.top_p == 0) fields.refuse("top_p", "a number above 0, up to 1");
   sampling.logit_bias = bias_of(fields);
-  const auto seed = fields.integer("seed", INT64_MIN, INT64_MAX);  // OpenAI allows any
+  std::optional<int64_t> seed;  // OpenAI allows any
+  fields.read({{"seed", "", &seed}});
   sampling.seed = seed ? static_cast<uint64_t>(*seed) : std::random_device{}();
   return sampling;
 }
@@ -103,11 +115,11 @@ CompletionRequest common_request(const Fields& fields) {
   request.model = fields.text("model").value_or("");
   request.writing.sampling = sampling_of(fields);
   request.writing.stop = stops_of(fields);
-  request.choices = fields.integer("n", 1, 1, kMostChoices);
+  fields.read({{"n", "", &request.choices, config::between(1, kMostChoices)},
+               {"ignore_eos", "", &request.writing.ignore_end},
+               {"return_token_ids", "", &request.token_ids},
+               {"stream", "", &request.stream}});
   request.best_of = request.choices;
-  request.ignore_end = fields.boolean("ignore_eos", false);
-  request.token_ids = fields.boolean("return_token_ids", false);
-  request.stream = fields.boolean("stream", false);
   if (const json& format = fields.value("response_format"); !format.is_null())
     if (const auto type = Fields(format).text("type").value_or(""); type != "text")
       throw ApiError(400,
@@ -116,7 +128,7 @@ CompletionRequest common_request(const Fields& fields) {
                      type)
           .about("response_format");
   if (const json& options = fields.value("stream_options"); !options.is_null())
-    request.usage_apart = Fields(options).boolean("include_usage", false);
+    Fields(options).read({{"include_usage", "", &request.usage_apart}});
   return request;
 }
 
@@ -152,11 +164,12 @@ CompletionRequest completion_request(const json& body) {
     throw ApiError(400, "'suffix' is not supported: these models read from left to right only")
         .about("suffix");
   request.prompts = prompts_of(fields);
-  request.writing.max_tokens = fields.integer("max_tokens", kDefaultTokens, 0, INT64_MAX);
-  request.echo = fields.boolean("echo", false);
-  request.logprobs = fields.integer("logprobs", 0, kMostLogprobs);
+  request.writing.max_tokens = kDefaultTokens;
+  fields.read({{"max_tokens", "", &request.writing.max_tokens, config::at_least(0)},
+               {"echo", "", &request.echo},
+               {"logprobs", "", &request.logprobs, config::between(0, kMostLogprobs)},
+               {"best_of", "", &request.best_of, config::between(1, kMostChoices)}});
   request.writing.sampling.alternatives = request.logprobs.value_or(0);
-  request.best_of = fields.integer("best_of", request.choices, 1, kMostChoices);
   if (request.best_of < request.choices)
     throw ApiError(400, "'best_of' is {}, expected at least 'n', which is {}", request.best_of,
                    request.choices)
@@ -176,9 +189,13 @@ CompletionRequest chat_request(const json& body) {
   request.prompts = {chat_prompt(fields.value("messages"))};
   const std::string limit =
       fields.has("max_completion_tokens") ? "max_completion_tokens" : "max_tokens";
-  request.writing.max_tokens = fields.integer(limit, kDefaultChatTokens, 0, INT64_MAX);
-  const auto alternatives = fields.integer("top_logprobs", 0, kMostLogprobs);
-  if (fields.boolean("logprobs", false))
+  request.writing.max_tokens = kDefaultChatTokens;
+  bool reports = false;
+  std::optional<int64_t> alternatives;
+  fields.read({{limit, "", &request.writing.max_tokens, config::at_least(0)},
+               {"logprobs", "", &reports},
+               {"top_logprobs", "", &alternatives, config::between(0, kMostLogprobs)}});
+  if (reports)
     request.logprobs = alternatives.value_or(0);
   else if (alternatives && *alternatives > 0)
     throw ApiError(400, "'top_logprobs' is given without 'logprobs': true").about("top_logprobs");

@@ -19,13 +19,13 @@ struct CompletionRequest {
   std::string model;  ///< "" for the first one there is
   bool chat = false;
   std::vector<PromptContent> prompts;
-  /// What the fields say of it: `alternatives` is `logprobs`; the seed is drawn if none is given.
+  /// What the fields say of it: `ignore_end` is "ignore_eos", `alternatives` is `logprobs`; the
+  /// seed is drawn if none is given.
   WritingOptions writing;
   int64_t choices = 1;  ///< "n"
   int64_t best_of = 1;  ///< candidates of each prompt, of which the best `choices` return
   bool echo = false;
   std::optional<int64_t> logprobs;  ///< most probable tokens to report with each; none: no scores
-  bool ignore_end = false;          ///< goes on past the end of text ("ignore_eos")
   bool token_ids = false;           ///< reports them ("return_token_ids", as vLLM's server)
   bool stream = false;
   bool usage_apart = false;  ///< stream_options.include_usage

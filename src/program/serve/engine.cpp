@@ -243,7 +243,7 @@ bool Engine::begin(Job& job) {
   if (job.begun()) return true;
   if (auto* const* call = std::get_if<CallJob*>(&job.what)) {
     job.read = kTurnTokens;  // what a call takes is not known; the texts go on after it
-    (*call)->call();
+    (**call)();
     return false;
   }
   if (auto* const* score = std::get_if<ScoreJob*>(&job.what)) {

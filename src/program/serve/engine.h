@@ -35,9 +35,7 @@ struct ScoreJob {
 };
 
 /// Anything else that the model is needed for.
-struct CallJob {
-  std::function<void()> call;
-};
+using CallJob = std::function<void()>;
 
 /// Everything that one request asks of an engine. The functions are called on the engine's thread.
 struct EngineRequest {

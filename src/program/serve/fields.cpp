@@ -78,28 +78,6 @@ bool Fields::has(const std::string& name) const {
   return !value(name).is_null();
 }
 
-std::optional<int64_t> Fields::integer(const std::string& name, int64_t least, int64_t most) const {
-  if (!has(name)) return std::nullopt;
-  const json& found = value(name);
-  const bool small = !found.is_number_unsigned() || found.get<uint64_t>() <= INT64_MAX;
-  if (!found.is_number_integer() || !small || found.get<int64_t>() < least ||
-      found.get<int64_t>() > most)
-    refuse(name, most == INT64_MAX ? fmt::format("a whole number of at least {}", least)
-                                   : fmt::format("a whole number from {} to {}", least, most));
-  return found.get<int64_t>();
-}
-
-int64_t Fields::integer(const std::string& name, int64_t otherwise, int64_t least,
-                        int64_t most) const {
-  return integer(name, least, most).value_or(otherwise);
-}
-
-bool Fields::boolean(const std::string& name, bool otherwise) const {
-  if (!has(name)) return otherwise;
-  if (!value(name).is_boolean()) refuse(name, "true or false");
-  return value(name).get<bool>();
-}
-
 std::optional<std::string> Fields::text(const std::string& name) const {
   if (!has(name)) return std::nullopt;
   if (!value(name).is_string()) refuse(name, "a string");
@@ -124,27 +102,11 @@ std::vector<std::string> Fields::texts(const std::string& name) const {
   return result;
 }
 
-std::vector<int64_t> Fields::ids(const std::string& name) const {
-  auto result = ids_of(value(name));
-  if (!result) refuse(name, "a list of token ids");
-  return *std::move(result);
-}
-
 void Fields::read(const std::vector<config::Field>& fields) const {
   config::Json named = config::Json::object();
   for (const config::Field& field : fields)
     if (const std::string name(field.name); has(name)) named[name] = value(name);
   set_fields(named, fields);
-}
-
-std::optional<std::vector<int64_t>> ids_of(const json& list) {
-  if (!list.is_array()) return std::nullopt;
-  std::vector<int64_t> result;
-  for (const json& one : list) {
-    if (!one.is_number_unsigned() || one.get<uint64_t>() > INT32_MAX) return std::nullopt;
-    result.push_back(one.get<int64_t>());
-  }
-  return result;
 }
 
 // ---- The fields of jobs.

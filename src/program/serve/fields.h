@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -30,16 +29,11 @@ class Fields {
   explicit Fields(const nlohmann::json& object);
 
   bool has(const std::string& name) const;
-  std::optional<int64_t> integer(const std::string& name, int64_t least, int64_t most) const;
-  int64_t integer(const std::string& name, int64_t otherwise, int64_t least, int64_t most) const;
-  bool boolean(const std::string& name, bool otherwise) const;
   std::optional<std::string> text(const std::string& name) const;
   /// Throws where there is none.
   std::string required_text(const std::string& name) const;
   /// A string, or a list of strings.
   std::vector<std::string> texts(const std::string& name) const;
-  /// A list of whole numbers from 0 on.
-  std::vector<int64_t> ids(const std::string& name) const;
   /// Sets those of these fields that the object names. Throws ApiError 400 as the others.
   void read(const std::vector<config::Field>& fields) const;
   /// The value itself; null where there is none.
@@ -51,9 +45,6 @@ class Fields {
  private:
   const nlohmann::json& object_;
 };
-
-/// The list's whole numbers from 0 on, if it is one that holds nothing else.
-std::optional<std::vector<int64_t>> ids_of(const nlohmann::json& list);
 
 /// What the server demands of a job's fields beyond the job, by their names.
 using Demands = std::map<std::string_view, config::Demand>;

@@ -20,7 +20,9 @@ constexpr int64_t kMostInspected = 4096;
 
 /// The text's tokens, of "tokens" or "text".
 TokenIds text_of(const ServedModel& model, const Fields& fields) {
-  if (fields.has("tokens")) return fields.ids("tokens");
+  TokenIds tokens;
+  fields.read({{"tokens", "", &tokens, config::between(0, INT32_MAX)}});
+  if (fields.has("tokens")) return tokens;
   return encoded_text(model, fields.required_text("text"), SpecialTokens::kRecognised, "text");
 }
 
@@ -39,9 +41,9 @@ jobs::Inspect::Answer inspect_now(Engine& engine, const std::string& client,
                                   const Unwanted& unwanted) {
   EngineRequest work;
   work.client = client;
-  work.calls.push_back({[inspection] {
+  work.calls.push_back([inspection] {
     inspection->answer.set_value(inspection->job.run(inspection->folder, inspection->text));
-  }});
+  });
   work.on_failure = [inspection](std::exception_ptr error) {
     inspection->answer.set_exception(error);
   };

@@ -97,16 +97,16 @@ Response readings_of_text(const MemoStore& store, const Request& request) {
 Response sources_of_tokens(const MemoStore& store, const Request& request) {
   const auto body = json_body(request);
   const Fields fields(body);
-  std::vector<int32_t> tokens;
-  for (const int64_t id : fields.ids("tokens")) {
-    if (id >= store.config().memory.vocabulary) fields.refuse("tokens", "ids of the vocabulary");
-    tokens.push_back(static_cast<int32_t>(id));
-  }
+  const auto last_id = static_cast<double>(store.config().memory.vocabulary - 1);
+  std::vector<int64_t> ids;
+  fields.read({{"tokens", "", &ids, {.least = 0, .most = last_id, .required = true}}});
+  const std::vector<int32_t> tokens(ids.begin(), ids.end());
   if (std::ssize(tokens) > kMostTokens)
     throw ApiError(413, "'tokens' holds {} tokens, expected at most {}", tokens.size(), kMostTokens)
         .about("tokens");
-  const int64_t first = fields.integer("first", 0, 0, std::ssize(tokens));
-  const int64_t most = fields.integer("most", 3, 1, kMostSourcesOfToken);
+  int64_t first = 0, most = 3;
+  fields.read({{"first", "", &first, config::between(0, static_cast<double>(tokens.size()))},
+               {"most", "", &most, config::between(1, kMostSourcesOfToken)}});
   const int64_t asked = (std::ssize(tokens) - first) * most;
   if (asked > hosts::kMostSourcesAtOnce)
     throw ApiError(413, "{} sources are asked for ('most' for each token), expected at most {}",

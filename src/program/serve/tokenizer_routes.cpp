@@ -36,11 +36,13 @@ Response tokenize(const Service& service, const Request& request) {
   const Fields fields(body);
   const auto model = model_of(service, request, fields);
   const std::string text = fields.required_text("prompt");
+  bool names = false;
+  fields.read({{"return_token_strs", "", &names}});
   const auto tokens = encoded_text(*model, text, SpecialTokens::kRecognised, "prompt");
   service.check_tokens(static_cast<double>(tokens.size()), "prompt");
   Json json = {{"tokens", tokens}, {"count", tokens.size()}, {"max_model_len", nullptr}};
   if (const auto longest = model->engine->longest_text()) json["max_model_len"] = *longest;
-  if (fields.boolean("return_token_strs", false)) {
+  if (names) {
     json["token_strs"] = Json::array();
     for (const int64_t token : tokens) json["token_strs"].push_back(model->shown(token));
   }
@@ -51,7 +53,8 @@ Response detokenize(const Service& service, const Request& request) {
   const auto body = json_body(request);
   const Fields fields(body);
   const auto model = model_of(service, request, fields);
-  const jobs::Decode job{fields.ids("tokens")};
+  jobs::Decode job;
+  fields.read(config::fields_of(job));
   service.check_tokens(static_cast<double>(job.tokens.size()), "tokens");
   return json_response({{"prompt", job.run(model->tokenizer).text}});
 }

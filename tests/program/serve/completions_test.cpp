@@ -353,7 +353,7 @@ TEST(Completions, WhatMakesNoSenseIsRefusedByName) {
       {R"({"prompt":[257]})", 400, "prompt", "token 257, the model's ids go up to 256"},
       {R"({"prompt":"a","model":"moses"})", 404, "model", "only mosaic, gpt"},
       {R"({"prompt":"a","model":7})", 400, "model", "'model' is 7, expected a string"},
-      {R"({"prompt":"a","max_tokens":-1})", 400, "max_tokens", "at least 0"},
+      {R"({"prompt":"a","max_tokens":-1})", 400, "max_tokens", "from 0 on"},
       {R"({"prompt":"a","max_tokens":1e3})", 400, "max_tokens", "a whole number"},
       {R"({"prompt":"a","max_tokens":9223372036854775807})", 413, "max_tokens", "in all"},
       {R"({"prompt":["a","b"],"max_tokens":5000,"best_of":128})", 413, "max_tokens", "in all"},
