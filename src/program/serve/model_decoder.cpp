@@ -12,35 +12,13 @@
 namespace tessera::serve {
 namespace {
 
-/// What one decoder has read of the latest prompts.
-class KeptPrompts {
- public:
-  explicit KeptPrompts(std::shared_ptr<MemoryBudget> memory) : memory_(std::move(memory)) {}
-  ~KeptPrompts() { memory_->drop(this); }
-  KeptPrompts(const KeptPrompts&) = delete;
-  KeptPrompts& operator=(const KeptPrompts&) = delete;
-
-  void keep(const TokenIds& tokens, const StreamingSession& session, double bytes) {
-    memory_->keep(this, tokens, session, bytes);
-  }
-  /// The session that has read the longest beginning of these tokens, with its length.
-  std::optional<std::pair<StreamingSession, size_t>> longest_prefix(const TokenIds& tokens) const {
-    auto known = memory_->longest_prefix(this, tokens);
-    if (!known) return std::nullopt;
-    return std::pair(std::any_cast<StreamingSession&&>(std::move(known->first)), known->second);
-  }
-
- private:
-  std::shared_ptr<MemoryBudget> memory_;
-};
-
 class ModelPrompt : public PromptReading {
  public:
-  ModelPrompt(LanguageModel& model, Reading reading, const KeptPrompts& kept, TokenIds prompt)
-      : session_(model, reading), kept_(kept), prompt_(std::move(prompt)) {}
+  /// session: has read the first `read` tokens of the prompt.
+  ModelPrompt(StreamingSession session, size_t read, TokenIds prompt)
+      : session_(std::move(session)), prompt_(std::move(prompt)), read_(read) {}
 
   bool advance(int64_t tokens) override {
-    if (read_ == 0) look_up();
     const size_t count = std::min(static_cast<size_t>(tokens), prompt_.size() - read_);
     const Tokens part(prompt_.begin() + read_, prompt_.begin() + read_ + count);
     if (read_ == 0)
@@ -55,17 +33,9 @@ class ModelPrompt : public PromptReading {
   StreamingSession& session() { return session_; }
 
  private:
-  void look_up() {
-    auto known = kept_.longest_prefix(prompt_);
-    if (!known) return;
-    session_ = std::move(known->first);
-    read_ = known->second;
-  }
-
   StreamingSession session_;
-  const KeptPrompts& kept_;
   TokenIds prompt_;
-  size_t read_ = 0;  // tokens of it
+  size_t read_;  // tokens of it
 };
 
 class ModelScoring : public ScoreReading {
@@ -87,7 +57,10 @@ class ModelDecoder : public Decoder {
         reading_(natural_reading(*model_)),
         first_bytes_(state_bytes(*model_, 1)),
         token_bytes_(state_bytes(*model_, 2) - first_bytes_),
-        kept_(std::move(memory)) {}
+        memory_(std::move(memory)) {}
+  ~ModelDecoder() override { memory_->drop(this); }
+  ModelDecoder(const ModelDecoder&) = delete;
+  ModelDecoder& operator=(const ModelDecoder&) = delete;
 
   int64_t vocabulary() const override { return model_->vocabulary(); }
 
@@ -103,7 +76,10 @@ class ModelDecoder : public Decoder {
   }
 
   std::unique_ptr<PromptReading> read(TokenIds prompt) override {
-    return std::make_unique<ModelPrompt>(*model_, reading_, kept_, std::move(prompt));
+    auto known = memory_->longest_prefix(this, prompt);
+    if (!known) known.emplace(StreamingSession(*model_, reading_), 0);
+    return std::make_unique<ModelPrompt>(std::any_cast<StreamingSession&&>(std::move(known->first)),
+                                         known->second, std::move(prompt));
   }
   std::unique_ptr<ScoreReading> score(std::vector<TokenIds> texts, int64_t alternatives) override {
     return std::make_unique<ModelScoring>(*model_, texts, alternatives);
@@ -111,7 +87,7 @@ class ModelDecoder : public Decoder {
 
   void add(PromptReading& prompt) override {
     auto& read = static_cast<ModelPrompt&>(prompt);
-    kept_.keep(read.tokens(), read.session(), bytes(std::ssize(read.tokens())));
+    memory_->keep(this, read.tokens(), read.session(), bytes(std::ssize(read.tokens())));
     if (texts_)
       texts_->append(std::move(read.session()));
     else
@@ -142,7 +118,7 @@ class ModelDecoder : public Decoder {
   std::shared_ptr<LanguageModel> model_;
   Reading reading_;
   double first_bytes_, token_bytes_;  // of a state after one token, and with each one more
-  KeptPrompts kept_;
+  std::shared_ptr<MemoryBudget> memory_;
   std::optional<StreamingSession> texts_;  // none without rows
   at::Tensor logits_;                      // [rows, V]
 };
