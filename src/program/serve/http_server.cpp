@@ -39,7 +39,6 @@ namespace ssl = asio::ssl;
 using asio::ip::tcp;
 using beast::error_code;
 using Clock = std::chrono::steady_clock;
-using Parser = RequestParser;
 
 constexpr size_t kBufferBytes = 1 << 16;          // of a connection that are read and not yet used
 constexpr size_t kHeadPieceBytes = 1 << 12;       // of a head, that are read at once
@@ -85,10 +84,6 @@ std::unique_ptr<ssl::context> tls_of(const HttpOptions& options) {
                     "is not a private key in PEM, or not that of the certificate {} ({})",
                     options.tls_certificate, error.message());
   return tls;
-}
-
-std::function<void()> closing(beast::tcp_stream& stream) {
-  return [&stream] { stream.close(); };
 }
 
 tcp::acceptor listening(asio::io_context& io, const HttpOptions& options) {
@@ -195,11 +190,9 @@ class HttpServer::Implementation::Connection {
   }
 
  private:
-  using Head = Parser::value_type;
-
   /// Reads the next request and answers it; returns whether another one may follow.
   asio::awaitable<bool> answer_next() {
-    Parser parser;
+    RequestParser parser;
     set_limits(parser, options_.body_bytes);
     error_code error;
     error = co_await read_head(parser);
@@ -230,7 +223,7 @@ class HttpServer::Implementation::Connection {
 
   /// The first line and the headers, of which something has come. The parser keeps what it has
   /// read.
-  asio::awaitable<error_code> read_head(Parser& parser) {
+  asio::awaitable<error_code> read_head(RequestParser& parser) {
     error_code error;
     for (size_t held = buffer_.size();;) {
       buffer_.consume(parser.put(buffer_.data(), error));
@@ -243,7 +236,7 @@ class HttpServer::Implementation::Connection {
     }
   }
 
-  asio::awaitable<error_code> read_body(Parser& parser) {
+  asio::awaitable<error_code> read_body(RequestParser& parser) {
     error_code error;
     const bool is_asked_for = parser.get().version() >= 11 &&
                               !parser.get()[http::field::expect].empty() && !parser.is_done();
@@ -260,7 +253,7 @@ class HttpServer::Implementation::Connection {
   }
 
   /// Returns whether the client took in all of it.
-  asio::awaitable<bool> write(const Head& head, Response response, bool keeps) {
+  asio::awaitable<bool> write(const RequestHead& head, Response response, bool keeps) {
     if (response.events) co_return co_await write_events(head, response, keeps);
     std::string bytes = head_of(response, head, kept(keeps), /*chunked=*/false);
     if (head.method() == http::verb::head) co_return co_await write_bytes(bytes);
@@ -275,7 +268,7 @@ class HttpServer::Implementation::Connection {
 
   /// Events in chunks; to a client of HTTP/1.0, which knows no chunks, as they are. They come from
   /// another thread; what has come while some were written is written together.
-  asio::awaitable<bool> write_events(const Head& head, Response& response, bool keeps) {
+  asio::awaitable<bool> write_events(const RequestHead& head, Response& response, bool keeps) {
     const bool chunked = head.version() >= 11;
     const std::string bytes = head_of(response, head, kept(keeps && chunked), chunked);
     const bool begun = co_await write_bytes(bytes);
@@ -391,13 +384,13 @@ asio::awaitable<void> HttpServer::Implementation::serve(tcp::socket socket) {
   const std::string client = peer.address().to_string();
   if (!tls_) {
     beast::tcp_stream stream(std::move(socket));
-    Connections::Place place(connections_, closing(stream));
+    Connections::Place place(connections_, [&] { stream.close(); });
     Connection connection(*this, stream, place, client);
     co_await connection.talk();
     co_return;
   }
   beast::ssl_stream<beast::tcp_stream> stream(std::move(socket), *tls_);
-  Connections::Place place(connections_, closing(stream.next_layer()));
+  Connections::Place place(connections_, [&] { stream.next_layer().close(); });
   place.waits(Waiting::kForItsRest);
   stream.next_layer().expires_after(seconds(options_.read_seconds));
   co_await stream.async_handshake(ssl::stream_base::server, into(error));

@@ -73,6 +73,6 @@ class ServedModels {
 
 /// A model directory under this name. Throws as ModelFolder::load does.
 ServedModel served_model(const std::string& name, const std::string& folder,
-                         const EngineOptions& options, const Placement& placement = {});
+                         const EngineOptions& options, const Placement& placement);
 
 }  // namespace tessera::serve
