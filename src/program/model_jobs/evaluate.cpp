@@ -6,67 +6,87 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <numbers>
+#include <vector>
 
 #include "tessera/base/error.h"
+#include "tessera/data/text_encoder.h"
 #include "tessera/data/text_source.h"
 #include "tessera/train/processes.h"
 
 namespace tessera::jobs {
 
-EvaluationShare::EvaluationShare(const Tokenizer& tokenizer, Processes* processes)
-    : processes_(processes),
-      encoder_(tokenizer),
-      bytes_taken_(processes ? static_cast<size_t>(processes->count()) : 1) {}
-
-bool EvaluationShare::leads() const {
-  return is_alone() || processes_->leads();
-}
-
-bool EvaluationShare::is_own_turn(int64_t turn) const {
-  return is_alone() || turn % processes_->count() == processes_->rank();
-}
-
-bool EvaluationShare::takes_document(size_t bytes) {
-  const auto least = std::ranges::min_element(bytes_taken_);
-  *least += bytes;
-  return is_own_turn(least - bytes_taken_.begin());
-}
-
-bool EvaluationShare::takes_batch() {
-  return is_own_turn(batches_++);
-}
-
-at::Tensor EvaluationShare::encode(std::string_view document) {
-  std::vector<int32_t> ids;
-  encoder_.append(document, ids);
-  return at::tensor(at::ArrayRef<int32_t>(ids), at::kLong);
-}
-
-at::Tensor EvaluationShare::encode_together(std::string_view document) {
-  if (is_alone()) return encode(document);
-  std::vector<std::vector<int32_t>> pieces;  // empty where another process encodes them
-  for (size_t begin = 0; begin < document.size();) {
-    const size_t end = begin + encoder_.cut(document.substr(begin), kLongBytes);
-    pieces.emplace_back();
-    if (is_own_turn(pieces_++)) encoder_.append_piece(document, begin, end, pieces.back());
-    begin = end;
-  }
-  const at::Tensor lengths = at::zeros({std::ssize(pieces)}, at::kLong);
-  for (int64_t i = 0; i < lengths.size(0); ++i)
-    lengths[i] = std::ssize(pieces[static_cast<size_t>(i)]);
-  processes_->sum({lengths});
-  const at::Tensor ids = at::zeros({lengths.sum().item<int64_t>()}, at::kInt);
-  int64_t first = 0;
-  for (int64_t i = 0; i < lengths.size(0); ++i) {
-    const at::ArrayRef<int32_t> own = pieces[static_cast<size_t>(i)];
-    if (!own.empty()) ids.narrow(0, first, std::ssize(own)).copy_(at::tensor(own, at::kInt));
-    first += lengths[i].item<int64_t>();
-  }
-  processes_->sum({ids});
-  return ids.to(at::kLong);
-}
-
 namespace {
+
+/// What one of several processes reads of the documents that they evaluate together, or a process
+/// alone, which reads all. Each is asked about the same documents in the same order. No process
+/// encodes what another one encodes.
+class EvaluationShare {
+ public:
+  /// Bytes from which a document is long: its batches of windows are worth sharing.
+  static constexpr size_t kLongBytes = 1 << 16;
+
+  /// processes: null for one alone. Not owned.
+  EvaluationShare(const Tokenizer& tokenizer, Processes* processes)
+      : processes_(processes),
+        encoder_(tokenizer),
+        bytes_taken_(processes ? static_cast<size_t>(processes->count()) : 1) {}
+
+  /// Whether this process speaks for all.
+  bool leads() const { return is_alone() || processes_->leads(); }
+
+  /// Whether the next document, of so many bytes, is this process's. It is given to the process
+  /// that has had the fewest bytes.
+  bool takes_document(size_t bytes) {
+    const auto least = std::ranges::min_element(bytes_taken_);
+    *least += bytes;
+    return is_own_turn(least - bytes_taken_.begin());
+  }
+  /// Whether the next batch of windows of a document that all processes have is this process's.
+  bool takes_batch() { return is_own_turn(batches_++); }
+
+  /// The ids of a document [N] int64.
+  at::Tensor encode(std::string_view document) {
+    std::vector<int32_t> ids;
+    encoder_.append(document, ids);
+    return at::tensor(at::ArrayRef<int32_t>(ids), at::kLong);
+  }
+  /// The same in all processes, each of which encodes some pieces of the document and sends them to
+  /// the others. Throws ProcessLost.
+  at::Tensor encode_together(std::string_view document) {
+    if (is_alone()) return encode(document);
+    std::vector<std::vector<int32_t>> pieces;  // empty where another process encodes them
+    for (size_t begin = 0; begin < document.size();) {
+      const size_t end = begin + encoder_.cut(document.substr(begin), kLongBytes);
+      pieces.emplace_back();
+      if (is_own_turn(pieces_++)) encoder_.append_piece(document, begin, end, pieces.back());
+      begin = end;
+    }
+    const at::Tensor lengths = at::zeros({std::ssize(pieces)}, at::kLong);
+    for (int64_t i = 0; i < lengths.size(0); ++i)
+      lengths[i] = std::ssize(pieces[static_cast<size_t>(i)]);
+    processes_->sum({lengths});
+    const at::Tensor ids = at::zeros({lengths.sum().item<int64_t>()}, at::kInt);
+    int64_t first = 0;
+    for (int64_t i = 0; i < lengths.size(0); ++i) {
+      const at::ArrayRef<int32_t> own = pieces[static_cast<size_t>(i)];
+      if (!own.empty()) ids.narrow(0, first, std::ssize(own)).copy_(at::tensor(own, at::kInt));
+      first += lengths[i].item<int64_t>();
+    }
+    processes_->sum({ids});
+    return ids.to(at::kLong);
+  }
+
+ private:
+  bool is_alone() const { return processes_ == nullptr; }
+  bool is_own_turn(int64_t turn) const {
+    return is_alone() || turn % processes_->count() == processes_->rank();
+  }
+
+  Processes* processes_;
+  TextEncoder encoder_;
+  std::vector<size_t> bytes_taken_;  // by each process
+  int64_t batches_ = 0, pieces_ = 0;
+};
 
 /// Bytes of all tokens but the first.
 int64_t predicted_bytes(const Tokenizer& tokenizer, const at::Tensor& ids) {
