@@ -13,21 +13,18 @@ theory::LawPlan Plan::run(const theory::OnShare& on_progress, const std::stop_to
 
 theory::LawPlan Plan::run_on(const theory::PlannedLaw& law, const theory::OnShare& on_progress,
                              const std::stop_token& stop) const {
-  theory::LawPlan plan = planned(law, stop);
+  check_argument(error.has_value() != dimension.has_value(),
+                 "give either error (to learn the size) or dimension (to learn what it holds)");
+  if (error)
+    check_argument(*error > 0 && *error < 1, "error is {}; it must lie between 0 and 1", *error);
+  theory::LawPlan plan = error ? theory::plan_for_error(law, *error, runs, seed, stop)
+                               : theory::plan_in_dimension(law, *dimension, runs, seed, stop);
   const auto tell = [&](double share) {
     if (stop.stop_requested()) throw Interrupted("the plan was given up");
     if (on_progress) on_progress(share);
   };
   if (!error_only) theory::compare_schemes(law, plan, tell);
   return plan;
-}
-
-theory::LawPlan Plan::planned(const theory::PlannedLaw& law, const std::stop_token& stop) const {
-  check_argument(error.has_value() != dimension.has_value(),
-                 "give either error (to learn the size) or dimension (to learn what it holds)");
-  if (!error) return theory::plan_in_dimension(law, *dimension, runs, seed, stop);
-  check_argument(*error > 0 && *error < 1, "error is {}; it must lie between 0 and 1", *error);
-  return theory::plan_for_error(law, *error, runs, seed, stop);
 }
 
 }  // namespace tessera::jobs

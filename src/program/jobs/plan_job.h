@@ -51,9 +51,6 @@ struct Plan {
   /// The same for another law of the inputs, whatever alpha and inputs are.
   theory::LawPlan run_on(const theory::PlannedLaw& law, const theory::OnShare& on_progress = {},
                          const std::stop_token& stop = {}) const;
-
- private:
-  theory::LawPlan planned(const theory::PlannedLaw& law, const std::stop_token& stop) const;
 };
 
 }  // namespace tessera::jobs
