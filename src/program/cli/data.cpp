@@ -15,11 +15,11 @@ namespace tessera::cli {
 namespace {
 
 struct TextOptions {
-  std::string path, suffix, out, documents, cache = "runs/cache";
+  std::string path, suffix, out, documents;
 };
 
 TextSource source_of(const TextOptions& options) {
-  return options.path.empty() ? TextSource::automatic(options.cache)
+  return options.path.empty() ? TextSource::automatic("runs/cache")
                               : TextSource::from_path(options.path, options.suffix);
 }
 

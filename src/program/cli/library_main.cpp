@@ -10,8 +10,9 @@ extern "C" int tessera_run(int argc, char** argv) {
     program.flag("--version", print_version, "Print the version");
     add_light_verbs(program);
   };
-  return run_program(argc, argv, {.add = add, .run = [](int threads, const auto& action) {
-                                    if (threads > 0) omp_set_num_threads(threads);
-                                    action();
-                                  }});
+  const auto run = [](int threads, const auto& action) {
+    if (threads > 0) omp_set_num_threads(threads);
+    action();
+  };
+  return run_program(argc, argv, add, run);
 }

@@ -30,14 +30,15 @@ int wrong_command_line(const CommandLineError& error) {
   return kWrongUsage;
 }
 
-int run(int argc, char** argv, const VerbSet& verbs) {
+int run(int argc, char** argv, const std::function<void(Verb&)>& add_verbs,
+        const RunAction& run_action) {
   int32_t threads = 0;
   Verb program("tessera", "Networks of associative memories: train, run, edit, measure.");
   program.option("--threads", threads, "Threads to use (0: OMP_NUM_THREADS, else one per core)")
       .between(0, kMostThreads);
-  verbs.add(program);
+  add_verbs(program);
   const auto action = program.parse(argc, argv);
-  verbs.run(threads, action);
+  run_action(threads, action);
   // Results that did not reach their reader are a failure: the disk behind a redirection is full.
   if (std::fflush(stdout) != 0 || std::ferror(stdout))
     throw SystemError("standard output", "write", errno);
@@ -75,9 +76,10 @@ void add_light_verbs(Verb& program) {
 }
 
 /// The only place where an exception becomes an exit status.
-int run_program(int argc, char** argv, const VerbSet& verbs) {
+int run_program(int argc, char** argv, const std::function<void(Verb&)>& add_verbs,
+                const RunAction& run_action) {
   try {
-    return run(argc, argv, verbs);
+    return run(argc, argv, add_verbs, run_action);
   } catch (const CommandLineError& error) {
     return wrong_command_line(error);
   } catch (const UsageError& error) {

@@ -35,15 +35,12 @@ void add_task_data(Verb& data);
 /// The verb `manual`: pages and completions of all verbs of the program.
 void add_manual(Verb& program);
 
-/// A set of verbs and how their actions are run.
-struct VerbSet {
-  std::function<void(Verb& program)> add;
-  /// Runs an action with so many threads; 0: as many as OpenMP has.
-  std::function<void(int threads, const std::function<void()>& action)> run;
-};
+/// Runs an action with so many threads; 0: as many as OpenMP has.
+using RunAction = std::function<void(int threads, const std::function<void()>& action)>;
 
-/// The program `tessera` with these verbs, which end in an exit status.
-int run_program(int argc, char** argv, const VerbSet& verbs);
+/// The program `tessera` with the verbs that `add_verbs` adds, which end in an exit status.
+int run_program(int argc, char** argv, const std::function<void(Verb& program)>& add_verbs,
+                const RunAction& run_action);
 
 /// Says on standard error what goes beside the results, as show() does: a disk that is too full for
 /// it ends nothing.

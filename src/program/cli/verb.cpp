@@ -155,16 +155,6 @@ Option Option::between(double least, double most) {
   return *this;
 }
 
-Option Option::one_of(const std::vector<std::string_view>& names) {
-  const std::set<std::string> known(names.begin(), names.end());
-  state_->expected = fmt::format("one of: {}", fmt::join(names, ", "));
-  state_->option->type_name(fmt::format("{}", fmt::join(names, "|")));
-  state_->read = [known, read = state_->read](const std::string& text) {
-    return known.contains(text) && read(text);
-  };
-  return *this;
-}
-
 Option Option::needs(const Option& other) {
   state_->option->needs(other.state_->option);
   return *this;
@@ -292,6 +282,12 @@ Option Verb::add_choice(const std::string& name, const std::string& help,
              {.type = fmt::format("{}", fmt::join(choices, "|")),
               .expected = fmt::format("one of: {}", fmt::join(choices, ", ")),
               .read = read});
+}
+
+Option Verb::option(const std::string& name, std::string& value,
+                    const std::vector<std::string_view>& names, const std::string& help) {
+  return add_choice(name, help, names, value,
+                    [&value, names](size_t chosen) { value = names[chosen]; });
 }
 
 Option Verb::flag(const std::string& name, bool& value, const std::string& help) {
@@ -426,9 +422,6 @@ std::function<void()> Verb::parse(int argc, const char* const* argv) {
   };
   try {
     app_->parse(argc, argv);
-  } catch (const CLI::CallForAllHelp&) {
-    if (!app_->remaining(true).empty()) refuse("");
-    return [this] { fmt::print("{}", app_->help("", CLI::AppFormatMode::All)); };
   } catch (const CLI::CallForHelp&) {
     if (!app_->remaining(true).empty()) refuse("");
     return [this] { fmt::print("{}", app_->help()); };

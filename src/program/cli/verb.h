@@ -41,8 +41,6 @@ class Option {
   /// Bounds of a number, themselves allowed.
   Option at_least(double least);
   Option between(double least, double most);
-  /// The texts that are allowed, where no enum has them.
-  Option one_of(const std::vector<std::string_view>& names);
   /// Whoever gives this option must give the other one too, or must not give it.
   Option needs(const Option& other);
   Option excludes(const Option& other);
@@ -118,6 +116,9 @@ class Verb {
     return add_choice(name, help, enum_names(Enum{}), "",
                       [&value](size_t chosen) { value = static_cast<Enum>(chosen); });
   }
+  /// One of these names, which no enum has.
+  Option option(const std::string& name, std::string& value,
+                const std::vector<std::string_view>& names, const std::string& help);
   /// False unless it is given.
   Option flag(const std::string& name, bool& value, const std::string& help);
   /// Does something instead of what the verb does.

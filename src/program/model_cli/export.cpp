@@ -63,9 +63,8 @@ void add_export(Verb& program) {
                             "Write the weights of a model in the format of another implementation, "
                             "or a model directory with weights of fewer bits");
   verb.option("--model", options->model, "Model directory").required();
-  const Option to = verb.option("--to", options->to,
-                                "The format; without it, the one that the model was imported from")
-                        .one_of(weight_format_names());
+  const Option to = verb.option("--to", options->to, weight_format_names(),
+                                "The format; without it, the one that the model was imported from");
   verb.option("--weights", options->weights,
               "Write a model directory whose matrices are kept in these numbers, for generate, "
               "eval, serve and whatever else only reads a model")

@@ -75,8 +75,8 @@ void add_import(Verb& program) {
   Verb& verb = program.verb(
       "import",
       "Convert weights of the reference implementations or of GPT-2 into a model directory");
-  verb.option("--from", options->from, "The implementation that the weights come from")
-      .one_of(weight_format_names())
+  verb.option("--from", options->from, weight_format_names(),
+              "The implementation that the weights come from")
       .required();
   verb.option("--weights", options->weights,
               "safetensors file with the state dict; or a folder with model.safetensors, "

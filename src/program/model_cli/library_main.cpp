@@ -59,5 +59,5 @@ void run_with_tensors(int threads, const std::function<void()>& action) {
 extern "C" int tessera_run(int argc, char** argv) {
   using namespace tessera::cli;
   tessera::task::add_laboratory();
-  return run_program(argc, argv, {.add = add_all_verbs, .run = run_with_tensors});
+  return run_program(argc, argv, add_all_verbs, run_with_tensors);
 }
