@@ -2,16 +2,15 @@
 
 import {setKey} from "./api.js";
 import {showProblem} from "./dom.js";
-import {startPlan} from "./plan.js";
-import {startRemember} from "./remember.js";
-import {startRuns} from "./runs.js";
+import {Planner} from "./plan.js";
+import {Remember} from "./remember.js";
+import {Runs} from "./runs.js";
 import {readState} from "./state.js";
-import {startWrite} from "./write.js";
+import {Writer} from "./write.js";
 
-// Each start(section) returns {open(values), close()}; open is called again when the address
-// changes, close when another place is shown.
-const kPlaces = {write: startWrite, remember: startRemember, runs: startRuns, plan: startPlan};
-const kTitles = {write: "Write", remember: "Remember", runs: "Runs", plan: "Plan"};
+// Each is made of its section; open(values) is called again when the address changes, close() when
+// another place is shown.
+const kPlaces = {write: Writer, remember: Remember, runs: Runs, plan: Planner};
 
 const started = {};
 let shown = null;
@@ -32,14 +31,14 @@ async function show() {
   const name = Object.hasOwn(kPlaces, place) ? place : "write";
   if (shown && shown !== name) started[shown]?.close();
   shown = name;
-  document.title = `${kTitles[name]} \u2013 Tessera`;
+  document.title = `${linkOf(name).textContent} \u2013 Tessera`;
   for (const other of Object.keys(kPlaces)) document.getElementById(other).hidden = other !== name;
   for (const link of document.querySelectorAll("nav a")) {
     if (link === linkOf(name)) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
   const section = document.getElementById(name);
-  started[name] ??= kPlaces[name](section);
+  started[name] ??= new kPlaces[name](section);
   try {
     showProblem(section, null);
     await started[name].open(values);

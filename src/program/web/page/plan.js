@@ -24,7 +24,7 @@ function settingsOf({elements}) {
   };
 }
 
-class Planner {
+export class Planner {
   constructor(section) {
     this.section = section;
     this.form = section.querySelector("form");
@@ -158,8 +158,4 @@ function holdsTable(plan) {
     rows: plan.holds.map(({error_per_item: error, items}) => [percent(error), whole(items)]),
     numbers: [0, 1],
   });
-}
-
-export function startPlan(section) {
-  return new Planner(section);
 }

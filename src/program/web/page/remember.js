@@ -35,7 +35,7 @@ function inBoth(before, now) {
   return common;
 }
 
-class Remember {
+export class Remember {
   constructor(section) {
     this.section = section;
     this.form = section.querySelector(".ask");
@@ -147,8 +147,4 @@ class Remember {
         view(before, "Before", common.before, "gone"), view(now, "Now", common.now, "new"));
     });
   }
-}
-
-export function startRemember(section) {
-  return new Remember(section);
 }

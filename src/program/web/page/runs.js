@@ -76,7 +76,7 @@ class FollowedRun {
   }
 }
 
-class Runs {
+export class Runs {
   constructor(section) {
     this.section = section;
     this.form = section.querySelector(".curves");
@@ -234,8 +234,4 @@ class Runs {
     else this.samples.replaceChildren(make("div", {class: "card"},
       makeTable({caption: "Samples during training", heads: ["Run", "Updates", "Text"], rows, numbers: [1]})));
   }
-}
-
-export function startRuns(section) {
-  return new Runs(section);
 }

@@ -12,7 +12,7 @@ import {count, kEndings, percent, short} from "./words.js";
 const kAlternatives = 8;
 const kExample = "Once upon a time";
 
-class Writer {
+export class Writer {
   constructor(section) {
     this.section = section;
     this.form = section.querySelector("form");
@@ -158,8 +158,4 @@ class Writer {
     return `${count(tokens.length, "token")}, ${short(tokens.length / seconds)} a second; ${ending}. ` +
       `Mean probability of a token (geometric): ${percent(Math.exp(mean))}.`;
   }
-}
-
-export function startWrite(section) {
-  return new Writer(section);
 }
