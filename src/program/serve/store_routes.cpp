@@ -10,7 +10,7 @@
 
 #include "program/jobs/store_jobs.h"
 #include "program/serve/api_error.h"
-#include "program/serve/completion.h"
+#include "program/serve/completion_request.h"
 #include "program/serve/fields.h"
 #include "program/serve/service.h"
 #include "tessera/base/config.h"
