@@ -2,17 +2,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
+#include <cstdint>
 
 namespace tessera::serve {
-namespace {
-
-int hexadecimal(char digit) {
-  if (digit >= '0' && digit <= '9') return digit - '0';
-  const int letter = std::tolower(static_cast<unsigned char>(digit));
-  return letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
-}
-
-}  // namespace
 
 bool HeaderOrder::operator()(std::string_view a, std::string_view b) const {
   return std::lexicographical_compare(
@@ -57,14 +50,12 @@ Response Response::of_events(std::function<void(EventStream&)> events) {
 std::string percent_decoded(std::string_view text) {
   std::string result;
   for (size_t i = 0; i < text.size(); ++i) {
-    const int high = text[i] == '%' && i + 2 < text.size() ? hexadecimal(text[i + 1]) : -1;
-    const int low = high >= 0 ? hexadecimal(text[i + 2]) : -1;
-    if (low < 0) {
-      result += text[i];
-      continue;
-    }
-    result += static_cast<char>(16 * high + low);
-    i += 2;
+    const char* const digits = text.data() + i + 1;
+    uint8_t byte = 0;
+    const bool is_encoded = text[i] == '%' && i + 2 < text.size() &&
+                            std::from_chars(digits, digits + 2, byte, 16).ptr == digits + 2;
+    result += is_encoded ? static_cast<char>(byte) : text[i];
+    if (is_encoded) i += 2;
   }
   return result;
 }

@@ -190,19 +190,13 @@ void ServedStore::alone(const std::function<void()>& work) {
   changed_.wait(lock, [this] { return reading_ == 0; });
   idle_.clear();
   lock.unlock();
-  const auto open_again = [&] {
+  const std::shared_ptr<void> open_again(nullptr, [&](void*) {
     lock.lock();
     closed_ = false;
     erases_ = false;
     changed_.notify_all();
-  };
-  try {
-    work();
-  } catch (...) {
-    open_again();
-    throw;
-  }
-  open_again();
+  });
+  work();
 }
 
 // ---- Writers.

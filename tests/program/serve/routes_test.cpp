@@ -205,6 +205,13 @@ TEST(Routes, APlanThatNobodyWaitsForIsGivenUp) {
   }
 }
 
+TEST(Routes, APathIsDecodedWhereItIsEncoded) {
+  TinyService tiny;
+  const Response none = tiny.ask("GET", "/v1/models/%C3%a9%2F%zz%4");
+  EXPECT_EQ(none.status, 404);
+  EXPECT_THAT(none.body, HasSubstr("no model 'é/%zz%4'"));
+}
+
 TEST(Routes, ThePageIsPartOfTheProgram) {
   TinyService tiny;
   const Response page = tiny.ask("GET", "/");
