@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <memory>
+#include <ranges>
 #include <set>
 #include <thread>
 
@@ -77,14 +77,12 @@ struct Named {
 
 /// "name=DIR", or DIR, whose name is its last part; runs/tiny/model is tiny.
 Named parse_named(const std::string& text) {
-  const size_t equals = text.find('=');
-  if (equals == std::string::npos && hosts::is_address(text))
-    throw UsageError("stores at other hosts need a name, NAME={}", text);
-  if (equals != std::string::npos) {
+  if (const size_t equals = text.find('='); equals != std::string::npos) {
     if (equals == 0) throw UsageError("'{}' has no name before '='", text);
     if (equals + 1 == text.size()) throw UsageError("'{}' has no folder behind '='", text);
     return {text.substr(0, equals), text.substr(equals + 1)};
   }
+  if (hosts::is_address(text)) throw UsageError("stores at other hosts need a name, NAME={}", text);
   fs::path folder = fs::absolute(text).lexically_normal();
   if (!folder.has_filename()) folder = folder.parent_path();
   if (folder.filename() == "model" && folder.has_parent_path()) folder = folder.parent_path();
@@ -102,11 +100,8 @@ void log_answer(const serve::Request& request, int status, double seconds) {
 void add_hosts(const std::string& name, const std::string& list, const Options& options,
                serve::Service& service) {
   std::vector<std::string> addresses;
-  for (size_t begin = 0; begin <= list.size();) {
-    const size_t end = std::min(list.find(',', begin), list.size());
-    addresses.push_back(list.substr(begin, end - begin));
-    begin = end + 1;
-  }
+  for (const auto address : std::views::split(list, ','))
+    addresses.emplace_back(address.begin(), address.end());
   service.together.emplace(
       name, std::make_shared<serve::ServedHosts>(std::move(addresses), options.hosts.options()));
 }

@@ -5,7 +5,6 @@
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "program/cli/program.h"
@@ -26,8 +25,9 @@ struct StudyArguments {
 };
 
 /// Each size has a folder of its own, so that the larger one may follow the quick one.
-const std::map<StudySize, std::string> kFolderSuffix = {
-    {StudySize::kQuick, "-quick"}, {StudySize::kDefault, ""}, {StudySize::kPaper, "-paper"}};
+std::string folder_of(const std::string& id, StudySize size) {
+  return "runs/" + id + (size == StudySize::kDefault ? "" : "-" + config::enum_name(size));
+}
 
 void list_studies(bool as_json) {
   if (as_json) {
@@ -55,8 +55,7 @@ StudyOptions study_options(const StudyArguments& options) {
                                 : StudySize::kDefault;
   result.seed = options.seed;
   result.threads = at::get_num_threads();
-  result.folder =
-      options.out.empty() ? "runs/" + options.id + kFolderSuffix.at(result.size) : options.out;
+  result.folder = options.out.empty() ? folder_of(options.id, result.size) : options.out;
   result.progress = stderr;
   result.overrides = with_settings(options.settings);
   result.manifest = manifest(options.seed);

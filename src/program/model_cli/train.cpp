@@ -36,12 +36,8 @@ std::string source_of(const TrainArguments& options) {
   return fmt::format("{} with --set {}", options.config, fmt::join(options.settings, " "));
 }
 
-config::Json read_config(const TrainArguments& options) {
-  return with_settings(options.settings, config::read_toml(options.config));
-}
-
 /// A launcher that starts lost processes once more gives the same command.
-Start start_of(const TrainArguments& options, int64_t attempt = 0) {
+Start start_of(const TrainArguments& options, int64_t attempt) {
   const bool began =
       std::filesystem::exists(std::filesystem::path(options.out) / MetricsLog::kFile);
   return options.resume || (attempt > 0 && began) ? Start::kResume : Start::kNew;
@@ -158,7 +154,7 @@ void run_on_task(const TrainArguments& options, const config::Json& json) {
 
 /// A configuration with a table [task] trains on that task, another on a text.
 void run_train(const TrainArguments& options) {
-  const config::Json json = read_config(options);
+  const config::Json json = with_settings(options.settings, config::read_toml(options.config));
   if (json.contains("task"))
     run_on_task(options, json);
   else
