@@ -4,10 +4,8 @@ import {get, isAborted, longAnswer} from "./api.js";
 import {make, NotServed, showProblem} from "./dom.js";
 import {Documents} from "./documents.js";
 import {DocumentColours, recitalView} from "./recital.js";
-import {addressOf, fillSelect, saveState} from "./state.js";
+import {addressOf, changedValues, fillForm, fillSelect, saveState} from "./state.js";
 import {count} from "./words.js";
-
-const kTokens = "50";
 
 // Each token with the place that it comes from: equal letters of different texts have nothing in common.
 function origins(recital) {
@@ -58,12 +56,11 @@ export class Remember {
   async open(values) {
     if (!this.stores) await this.loadStores();
     if (addressOf("remember", values) === this.shown) return;
-    const {prompt, tokens} = this.form.elements;
+    const {prompt} = this.form.elements;
     const known = this.stores.some(({id}) => id === values.store);
     this.select.value = known ? values.store : this.stores[0].id;
     if (values.store && !known) showProblem(this.section, new Error(`This server has no store ${values.store}.`));
-    prompt.value = values.prompt ?? "";
-    tokens.value = values.tokens ?? kTokens;
+    fillForm(this.form, values);
     this.forgetAnswer();
     await this.documents.show(this.select.value);
     if (prompt.value !== "") await this.ask();
@@ -82,10 +79,7 @@ export class Remember {
   }
 
   saveState() {
-    const {prompt, tokens} = this.form.elements;
-    const values = {store: this.select.value};
-    if (prompt.value !== "") values.prompt = prompt.value;
-    if (tokens.value !== kTokens) values.tokens = tokens.value;
+    const values = {store: this.select.value, ...changedValues(this.form)};
     saveState("remember", values);
     this.shown = addressOf("remember", values);
   }
