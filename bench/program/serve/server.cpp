@@ -73,7 +73,7 @@ void write_side_by_side(benchmark::State& state, const std::shared_ptr<LanguageM
   const auto streams = static_cast<size_t>(state.range(0));
   for (auto _ : state) {
     std::vector<std::promise<void>> ended(streams);
-    std::vector<std::shared_ptr<Engine::Ticket>> tickets;
+    std::vector<Engine::Ticket> tickets;
     for (size_t i = 0; i < streams; ++i) {
       TextJob job;
       for (int64_t t = 0; t < 8; ++t) job.prompt.push_back(7 * t + static_cast<int64_t>(i));

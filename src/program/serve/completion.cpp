@@ -125,7 +125,7 @@ class Completion {
   bool has_tokens_ = false;
   bool prompts_shown_ = false;
   std::shared_ptr<Mailbox> mailbox_ = std::make_shared<Mailbox>();
-  std::shared_ptr<Engine::Ticket> ticket_;
+  Engine::Ticket ticket_;
 };
 
 Completion::Completion(Service& service, const CompletionRequest& request, const Request& http)

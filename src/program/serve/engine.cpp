@@ -69,14 +69,6 @@ struct Engine::Row {
   MemoryBudget::Share memory;
 };
 
-Engine::Ticket::~Ticket() {
-  {
-    const std::lock_guard lock(request_->mutex);
-    request_->cancelled = true;
-  }
-  request_->bell->ring();  // it may wait for memory that others could have
-}
-
 Engine::Engine(std::unique_ptr<Decoder> decoder, const EngineOptions& options)
     : decoder_(std::move(decoder)), options_(options), thread_([this] { run(); }) {}
 
@@ -120,7 +112,7 @@ void Engine::check(const EngineRequest& request) const {
       if (!longest) check_memory(std::ssize(text));
 }
 
-std::shared_ptr<Engine::Ticket> Engine::submit(EngineRequest request) {
+Engine::Ticket Engine::submit(EngineRequest request) {
   check(request);
   const auto jobs =
       std::ssize(request.texts) + std::ssize(request.scores) + std::ssize(request.calls);
@@ -143,7 +135,13 @@ std::shared_ptr<Engine::Ticket> Engine::submit(EngineRequest request) {
     push(own.texts);
   }
   bell_->ring();
-  return std::make_shared<Ticket>(shared);
+  return Ticket(nullptr, [shared](const void*) {
+    {
+      const std::lock_guard lock(shared->mutex);
+      shared->cancelled = true;
+    }
+    shared->bell->ring();  // it may wait for memory that others could have
+  });
 }
 
 void Engine::run() {

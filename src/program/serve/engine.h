@@ -71,13 +71,13 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// A request that was taken. Destroyed, it cancels what is left of the request, whose functions
-  /// are then not called any more.
-  class Ticket;
+  /// A request that was taken. With its last owner it cancels what is left of the request, whose
+  /// functions are then not called any more.
+  using Ticket = std::shared_ptr<const void>;
   /// Takes a request. Throws ApiError: 503 where too many texts wait, 413 where it alone has too
   /// many, 400 where a text is too long for the model or would take more memory than there is for
   /// all.
-  std::shared_ptr<Ticket> submit(EngineRequest request);
+  Ticket submit(EngineRequest request);
 
   const EngineCounts& counts() const { return counts_; }
   int64_t vocabulary() const { return decoder_->vocabulary(); }
@@ -125,18 +125,6 @@ class Engine {
   FairQueue<std::unique_ptr<Job>> queue_;
   bool stopped_ = false;
   std::thread thread_;
-};
-
-/// Cancels with the last owner.
-class Engine::Ticket {
- public:
-  explicit Ticket(std::shared_ptr<Shared> request) : request_(std::move(request)) {}
-  ~Ticket();
-  Ticket(const Ticket&) = delete;
-  Ticket& operator=(const Ticket&) = delete;
-
- private:
-  std::shared_ptr<Shared> request_;
 };
 
 }  // namespace tessera::serve

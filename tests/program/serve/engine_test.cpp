@@ -33,8 +33,7 @@ TextJob job_of(Record& record, TokenIds prompt, int64_t max_tokens, uint64_t see
 }
 
 /// Asks for one text.
-std::shared_ptr<Engine::Ticket> submit(Engine& engine, TextJob job,
-                                       const std::string& client = "") {
+Engine::Ticket submit(Engine& engine, TextJob job, const std::string& client = "") {
   EngineRequest request;
   request.client = client;
   request.texts.push_back(std::move(job));
@@ -60,7 +59,7 @@ TEST(Engine, TextsSideBySideAreTheTextsAlone) {
   }
   const ServedModel model = served("mosaic", byte_mosaic(), {.rows = 5});
   std::vector<Record> records(count);
-  std::vector<std::shared_ptr<Engine::Ticket>> tickets;
+  std::vector<Engine::Ticket> tickets;
   for (int i = 0; i < count; ++i)
     tickets.push_back(submit(*model.engine,
                              job_of(records[i], prompt_of(1 + 60 * (i % 6), i), 10 + i, i),
@@ -122,7 +121,7 @@ TEST(Engine, TextsThatWouldTakeTooMuchMemoryAreRefusedBeforeTheyStart) {
 
   // Together they would: one waits for the other.
   std::vector<Record> records(6);
-  std::vector<std::shared_ptr<Engine::Ticket>> tickets;
+  std::vector<Engine::Ticket> tickets;
   for (Record& one : records) tickets.push_back(submit(*model.engine, job_of(one, {1}, 700)));
   int64_t most = 0;
   for (Record& one : records) {

@@ -118,8 +118,8 @@ class EnginesOfOneBudget : public ::testing::Test {
                                     EngineOptions{.memory = memory_});
   }
   /// Asks for a text, whose tokens are noted under a name. ended: told of its end.
-  std::shared_ptr<Engine::Ticket> submit(Engine& engine, char name, int64_t tokens,
-                                         std::promise<void>* ended = nullptr) {
+  Engine::Ticket submit(Engine& engine, char name, int64_t tokens,
+                        std::promise<void>* ended = nullptr) {
     EngineRequest request;
     TextJob job;
     job.prompt = {1};
