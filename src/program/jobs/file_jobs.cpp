@@ -180,8 +180,8 @@ void FileDocument::visit(const TextSource::Visitor& visit) const {
 }
 
 Admitted Files::admitted(const store::MemoWriter& writer) const {
-  parse_metadata("--meta", meta);
   Admitted admitted;
+  admitted.metadata = parse_metadata("meta", meta);
   double pairs = static_cast<double>(writer.ledger().totals().pairs);
   size_t number = 0;
   for (const FileDocument& document : list_documents(*this)) {
@@ -200,7 +200,6 @@ Admitted Files::admitted(const store::MemoWriter& writer) const {
 
 Files::Answer Files::memorize(store::MemoWriter& writer, const Admitted& admitted,
                               const OnNews& on_news, const OnProgress& on_progress) const {
-  const store::Metadata metadata = parse_metadata("meta", meta);
   Answer answer{{}, {}, admitted.refusals};
   int64_t bytes_done = 0;
   const auto memorize_text = [&](const std::string& id, std::string_view text) {
@@ -212,7 +211,7 @@ Files::Answer Files::memorize(store::MemoWriter& writer, const Admitted& admitte
     };
     const auto times = no_times ? store::Times::kNone : store::Times::kKept;
     answer.documents.push_back(
-        jobs::memorize(writer, id, text, duplicates_of(*this), metadata, show, times));
+        jobs::memorize(writer, id, text, duplicates_of(*this), admitted.metadata, show, times));
     bytes_done += std::ssize(text);
   };
   for (const FileDocument& document : admitted.documents) {

@@ -35,6 +35,7 @@ struct FileDocument {
 /// Which documents a command memorizes, and why others are left out.
 struct Admitted {
   std::vector<FileDocument> documents;
+  store::Metadata metadata;           ///< of each
   std::vector<std::string> named;     ///< ids of all, also of those that are left out
   std::vector<std::string> refusals;  ///< one message for each that is left out
   int64_t bytes = 0;

@@ -22,6 +22,7 @@ using store::MemoWriter;
 using test::message_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 const OnProgress kSilent = [](int64_t, int64_t) {};
 
@@ -96,6 +97,9 @@ TEST_F(StoreJobs, UpdateIsAJobOnAnOpenWriter) {
   EXPECT_EQ(json["data"][0]["outcome"], "replaced");
   EXPECT_EQ(json["pruned"][0]["id"], "raven");
   EXPECT_EQ(writer.ledger().totals().documents, 1);
+  update.meta = {"author"};  // a field, whoever asks
+  EXPECT_THAT(message_of<UsageError>([&] { update.run(writer, kSilent); }),
+              StartsWith("meta is 'author'"));
 }
 
 TEST_F(StoreJobs, AnUpdateOfWhatHasNotChangedTellsHowFarItIsAndCanBeStopped) {
