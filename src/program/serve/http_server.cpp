@@ -1,5 +1,6 @@
 #include "program/serve/http_server.h"
 
+#include <poll.h>
 #include <sys/resource.h>
 
 #include <boost/asio/awaitable.hpp>
@@ -21,10 +22,10 @@
 #include <array>
 #include <chrono>
 #include <new>
+#include <optional>
 
 #include "program/serve/api_error.h"
 #include "program/serve/connections.h"
-#include "program/serve/departure.h"
 #include "program/serve/http_messages.h"
 #include "program/serve/outbox.h"
 #include "tessera/base/error.h"
@@ -67,7 +68,18 @@ int64_t most_sockets() {
   return std::max<int64_t>(static_cast<int64_t>(limit.rlim_cur) - kOtherFiles, 16);
 }
 
-// ---- Encryption.
+/// Whether the client has left that the answer being worked on is for. One that has closed its
+/// sending side may have gone, or may wait for the answer, which cannot be told apart before
+/// something is sent: for some time it is believed to wait.
+std::function<bool()> departure(int socket, Clock::duration patience) {
+  return [=, closed = std::optional<Clock::time_point>()]() mutable {
+    pollfd poll = {socket, POLLRDHUP, 0};
+    if (::poll(&poll, 1, 0) <= 0) return false;
+    if (poll.revents & (POLLERR | POLLHUP | POLLNVAL)) return true;
+    if (!closed) closed = Clock::now();
+    return Clock::now() - *closed > patience;
+  };
+}
 
 /// TLS 1.2 and later with the certificate of the options; none where they name none.
 std::unique_ptr<ssl::context> tls_of(const HttpOptions& options) {
@@ -212,7 +224,7 @@ class HttpServer::Implementation::Connection {
     }
     request.body = std::move(parser.get().body());
     request.hung_up =
-        Departure(unencrypted().socket().native_handle(), seconds(options_.half_closed_seconds));
+        departure(unencrypted().socket().native_handle(), seconds(options_.half_closed_seconds));
     // The answer is made on another thread, and written on this one.
     Response response = co_await asio::co_spawn(
         server_.threads_, server_.answer_of(std::move(request)), asio::use_awaitable);
