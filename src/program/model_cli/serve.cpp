@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "program/cli/asked_hosts.h"
+#include "program/cli/program.h"
 #include "program/model_cli/model_verbs.h"
 #include "program/model_cli/packaged_examples.h"
 #include "program/serve/log.h"
