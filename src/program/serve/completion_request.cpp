@@ -100,7 +100,13 @@ SamplingOptions sampling_of(const Fields& fields) {
 }
 
 std::vector<std::string> stops_of(const Fields& fields) {
-  std::vector<std::string> stops = fields.texts("stop");
+  std::vector<std::string> stops;
+  if (const json& found = fields.value("stop"); found.is_string())
+    stops = {found.get<std::string>()};
+  else if (found.is_array())
+    fields.read({{"stop", "", &stops}});
+  else if (!found.is_null())
+    fields.refuse("stop", "a string or a list of strings");
   if (stops.size() > kMostStops)
     throw ApiError(400, "'stop' holds {} texts, expected at most {}", stops.size(), kMostStops)
         .about("stop");

@@ -89,19 +89,6 @@ std::string Fields::required_text(const std::string& name) const {
   return *text(name);
 }
 
-std::vector<std::string> Fields::texts(const std::string& name) const {
-  const json& found = value(name);
-  if (found.is_null()) return {};
-  if (found.is_string()) return {found.get<std::string>()};
-  std::vector<std::string> result;
-  if (!found.is_array()) refuse(name, "a string or a list of strings");
-  for (const json& one : found) {
-    if (!one.is_string()) refuse(name, "a string or a list of strings");
-    result.push_back(one.get<std::string>());
-  }
-  return result;
-}
-
 void Fields::read(const std::vector<config::Field>& fields) const {
   config::Json named = config::Json::object();
   for (const config::Field& field : fields)

@@ -32,8 +32,6 @@ class Fields {
   std::optional<std::string> text(const std::string& name) const;
   /// Throws where there is none.
   std::string required_text(const std::string& name) const;
-  /// A string, or a list of strings.
-  std::vector<std::string> texts(const std::string& name) const;
   /// Sets those of these fields that the object names. Throws ApiError 400 as the others.
   void read(const std::vector<config::Field>& fields) const;
   /// The value itself; null where there is none.

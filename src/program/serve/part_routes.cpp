@@ -7,6 +7,7 @@
 #include "program/serve/fields.h"
 #include "program/serve/service.h"
 #include "tessera/base/config.h"
+#include "tessera/base/number.h"
 #include "tessera/store/store_json.h"
 
 namespace tessera::serve {
@@ -24,6 +25,17 @@ Response binary_response(std::span<const Number> numbers) {
   const auto bytes = std::as_bytes(numbers);
   return {.content_type = "application/octet-stream",
           .body = {reinterpret_cast<const char*>(bytes.data()), bytes.size()}};
+}
+
+/// The whole number "?name=" of a request's query, 0 where there is none. Throws ApiError 400.
+int64_t query_number(const Request& request, const std::string& name, int64_t least, int64_t most) {
+  const std::string text = request.parameter(name, "0");
+  const auto number = number_from<int64_t>(text);
+  if (!number || *number < least || *number > most)
+    throw ApiError(400, "?{}= is '{}', expected a whole number from {} to {}", name, text, least,
+                   most)
+        .about(name);
+  return *number;
 }
 
 /// Whoever adds up what several stores answer needs all answers from one state of each.

@@ -8,7 +8,6 @@
 #include "program/web/web_files.h"
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
-#include "tessera/base/number.h"
 
 namespace tessera::serve {
 
@@ -95,16 +94,6 @@ Response json_response(const Json& json, int status) {
 
 int64_t unix_seconds(std::chrono::system_clock::time_point time) {
   return std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count();
-}
-
-int64_t query_number(const Request& request, const std::string& name, int64_t least, int64_t most) {
-  const std::string text = request.parameter(name, "0");
-  const auto number = number_from<int64_t>(text);
-  if (!number || *number < least || *number > most)
-    throw ApiError(400, "?{}= is '{}', expected a whole number from {} to {}", name, text, least,
-                   most)
-        .about(name);
-  return *number;
 }
 
 Unwanted Service::unwanted(std::function<bool()> hung_up) const {

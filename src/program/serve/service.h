@@ -94,8 +94,6 @@ Response json_response(const nlohmann::ordered_json& json, int status = 200);
 using jobs::json_line;
 /// Seconds since 1970, as OpenAI's API gives times.
 int64_t unix_seconds(std::chrono::system_clock::time_point time);
-/// The whole number "?name=" of a request's query, 0 where there is none. Throws ApiError 400.
-int64_t query_number(const Request& request, const std::string& name, int64_t least, int64_t most);
 
 struct CompletionRequest;
 /// The answer of POST /v1/completions.
