@@ -67,6 +67,23 @@ std::string list_of(const std::vector<VerbHelp>& verbs) {
   return text;
 }
 
+/// The manual page (section 1) of a verb, in the language of man(7).
+std::string manual_page(const VerbHelp& verb) {
+  const std::string name = page_name(verb.name);
+  std::string title = name;
+  for (char& c : title) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  const std::string above = verb.name.substr(0, verb.name.rfind(' '));
+  return fmt::format(".TH {} 1 \"\" \"tessera {}\" Tessera\n", roff(title), version()) +
+         section("NAME", fmt::format("{} \\- {}\n", roff(name), roff(verb.help))) +
+         section("SYNOPSIS", fmt::format(".B {}\n{}\n", roff(verb.name),
+                                         roff(verb.usage.substr(verb.name.size() + 1)))) +
+         section("VERBS", list_of(verb.verbs)) + section("ARGUMENTS", list_of(verb.arguments)) +
+         section("OPTIONS", list_of(verb.options)) +
+         section("NOTES",
+                 verb.footer.empty() ? "" : fmt::format(".nf\n{}\n.fi\n", roff(verb.footer))) +
+         section("SEE ALSO", above == verb.name ? "" : reference(above));
+}
+
 void write_manual(const VerbHelp& program, const std::filesystem::path& folder) {
   const InterruptGuard guard;  // a signal waits until all is written
   for (const VerbHelp* verb : all_verbs(program))
@@ -84,22 +101,6 @@ std::vector<const VerbHelp*> all_verbs(const VerbHelp& verb) {
   for (const VerbHelp& below : verb.verbs)
     for (const VerbHelp* found : all_verbs(below)) all.push_back(found);
   return all;
-}
-
-std::string manual_page(const VerbHelp& verb) {
-  const std::string name = page_name(verb.name);
-  std::string title = name;
-  for (char& c : title) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  const std::string above = verb.name.substr(0, verb.name.rfind(' '));
-  return fmt::format(".TH {} 1 \"\" \"tessera {}\" Tessera\n", roff(title), version()) +
-         section("NAME", fmt::format("{} \\- {}\n", roff(name), roff(verb.help))) +
-         section("SYNOPSIS", fmt::format(".B {}\n{}\n", roff(verb.name),
-                                         roff(verb.usage.substr(verb.name.size() + 1)))) +
-         section("VERBS", list_of(verb.verbs)) + section("ARGUMENTS", list_of(verb.arguments)) +
-         section("OPTIONS", list_of(verb.options)) +
-         section("NOTES",
-                 verb.footer.empty() ? "" : fmt::format(".nf\n{}\n.fi\n", roff(verb.footer))) +
-         section("SEE ALSO", above == verb.name ? "" : reference(above));
 }
 
 void add_manual(Verb& program) {

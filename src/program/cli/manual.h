@@ -14,9 +14,6 @@ std::vector<const VerbHelp*> all_verbs(const VerbHelp& verb);
 /// A word of bash and zsh, in quotes.
 std::string shell_quoted(std::string_view text);
 
-/// The manual page (section 1) of a verb, in the language of man(7).
-std::string manual_page(const VerbHelp& verb);
-
 /// Scripts that complete a command line: verbs, their options, the values of an option that has
 /// only a few, else names of files.
 std::string bash_completion(const VerbHelp& program);

@@ -31,6 +31,16 @@ bool is_json(const std::string& type) {
          (type.starts_with("application/") && type.ends_with("+json"));
 }
 
+/// Sets the fields that `named` names. Throws ApiError 400 that names a field which is unknown,
+/// missing, of the wrong type or out of bounds.
+void set_fields(const Json& named, const std::vector<config::Field>& fields) {
+  try {
+    config::fields_from_json(named, fields, "");
+  } catch (const config::FieldError& error) {
+    throw ApiError(400, "{}", error.what()).about(error.path());
+  }
+}
+
 }  // namespace
 
 json json_body(const Request& request) {
@@ -46,14 +56,6 @@ json json_body(const Request& request) {
   if (!body.is_object())
     throw ApiError(400, "the request's body is {}, expected a JSON object", config::shown(body));
   return body;
-}
-
-void set_fields(const config::Json& named, const std::vector<config::Field>& fields) {
-  try {
-    config::fields_from_json(named, fields, "");
-  } catch (const config::FieldError& error) {
-    throw ApiError(400, "{}", error.what()).about(error.path());
-  }
 }
 
 Fields::Fields(const json& object) : object_(object) {

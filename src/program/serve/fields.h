@@ -16,10 +16,6 @@ namespace tessera::serve {
 /// where the body is not a JSON object.
 nlohmann::json json_body(const Request& request);
 
-/// Sets the fields that `named` names. Throws ApiError 400 that names a field which is unknown,
-/// missing, of the wrong type or out of bounds.
-void set_fields(const config::Json& named, const std::vector<config::Field>& fields);
-
 /// Reads the fields of a request's JSON object. A field that is null counts as absent. A field of
 /// the wrong type or out of its range is ApiError 400, which names it, what was found and what was
 /// expected; fields that nobody asks for are ignored, as OpenAI's API does.
