@@ -50,19 +50,13 @@ struct Engine::Job {
   std::variant<TextJob*, ScoreJob*, CallJob*> what;  // of the request
   std::unique_ptr<PromptReading> prompt = nullptr;   // of a text, once it is begun
   std::unique_ptr<ScoreReading> scoring = nullptr;
-  std::optional<MemoryBudget::Share> memory = {};
+  MemoryBudget::Share memory = nullptr;
   int64_t read = 0;  // tokens
 
   bool begun() const { return prompt || scoring; }
 };
 
 struct Engine::Row {
-  Row(std::shared_ptr<Shared> owner, TextJob& text, MemoryBudget::Share share)
-      : request(std::move(owner)),
-        job(text),
-        writer(text.writing, text.sequence, text.prompt.size()),
-        memory(std::move(share)) {}
-
   std::shared_ptr<Shared> request;
   std::reference_wrapper<TextJob> job;
   TextWriter writer;
@@ -269,7 +263,8 @@ bool Engine::read_part(Job& job, int64_t tokens) {
   if (!job.prompt->advance(tokens)) return true;
   job.read = std::min(job.read, length);
   counts_.tokens_read += length;
-  Row row(job.request, text, *std::move(job.memory));
+  Row row{job.request, text, TextWriter(text.writing, text.sequence, text.prompt.size()),
+          std::move(job.memory)};
   decoder_->add(*job.prompt);
   rows_.push_back(std::move(row));
   counts_.rows = std::ssize(rows_);

@@ -18,21 +18,20 @@ void Bell::wait() {
   rung_ = false;
 }
 
-std::optional<MemoryBudget::Share> MemoryBudget::take(double bytes,
-                                                      const std::shared_ptr<Bell>& bell) {
+MemoryBudget::Share MemoryBudget::take(double bytes, const std::shared_ptr<Bell>& bell) {
   const std::lock_guard lock(mutex_);
   const auto place = std::find(line_.begin(), line_.end(), bell);
   const bool is_next = line_.empty() || place == line_.begin();
   if (!is_next || (shares_ > 0 && used_ + bytes > bytes_)) {
     if (place == line_.end()) line_.push_back(bell);
-    return std::nullopt;
+    return nullptr;
   }
   if (place != line_.end()) line_.erase(place);
   make_room(bytes);
   used_ += bytes;
   ++shares_;
   ring_first();  // there may be room for that one too
-  return Share(*this, bytes);
+  return Share(this, {bytes});
 }
 
 void MemoryBudget::leave(const std::shared_ptr<Bell>& bell) {

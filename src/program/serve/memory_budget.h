@@ -36,12 +36,16 @@ class MemoryBudget {
 
   double bytes() const { return bytes_; }
 
-  /// Memory that is taken; it is given back with the object.
-  class Share;
+  struct GiveBack {
+    double bytes;
+    void operator()(MemoryBudget* budget) const { budget->give_back(bytes); }
+  };
+  /// Memory that is taken; it is given back with the pointer.
+  using Share = std::unique_ptr<MemoryBudget, GiveBack>;
   /// Takes memory for a text: what is free, and of kept prompts as much as it needs; a text for
-  /// which all would not do gets it while there is no other one. None where it must wait: `bell` is
+  /// which all would not do gets it while there is no other one. Null where it must wait: `bell` is
   /// then in the line, if it is not yet, and is rung when it is worth another try.
-  std::optional<Share> take(double bytes, const std::shared_ptr<Bell>& bell);
+  Share take(double bytes, const std::shared_ptr<Bell>& bell);
   /// Leaves the line.
   void leave(const std::shared_ptr<Bell>& bell);
 
@@ -77,27 +81,6 @@ class MemoryBudget {
   double kept_ = 0;
   std::list<Prefix> prefixes_;             // latest first
   std::list<std::shared_ptr<Bell>> line_;  // of who waits
-};
-
-class MemoryBudget::Share {
- public:
-  Share(Share&& other) noexcept
-      : budget_(std::exchange(other.budget_, nullptr)), bytes_(other.bytes_) {}
-  Share& operator=(Share&& other) noexcept {
-    std::swap(budget_, other.budget_);
-    std::swap(bytes_, other.bytes_);
-    return *this;
-  }
-  ~Share() {
-    if (budget_) budget_->give_back(bytes_);
-  }
-
- private:
-  friend class MemoryBudget;
-  Share(MemoryBudget& budget, double bytes) : budget_(&budget), bytes_(bytes) {}
-
-  MemoryBudget* budget_;
-  double bytes_;
 };
 
 }  // namespace tessera::serve

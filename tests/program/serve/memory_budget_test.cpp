@@ -11,7 +11,7 @@
 namespace tessera::serve {
 namespace {
 
-using Share = std::optional<MemoryBudget::Share>;
+using Share = MemoryBudget::Share;
 
 std::shared_ptr<Bell> bell() {
   return std::make_shared<Bell>();
