@@ -1,17 +1,10 @@
 #include "program/serve/http.h"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <cstdint>
 
 namespace tessera::serve {
-
-bool HeaderOrder::operator()(std::string_view a, std::string_view b) const {
-  return std::lexicographical_compare(
-      a.begin(), a.end(), b.begin(), b.end(),
-      [](unsigned char x, unsigned char y) { return std::tolower(x) < std::tolower(y); });
-}
 
 void Request::set_target(std::string_view target) {
   target = target.substr(0, target.find('#'));

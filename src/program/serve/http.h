@@ -1,6 +1,6 @@
 #pragma once
 
-#include <chrono>
+#include <boost/beast/core/string.hpp>
 #include <functional>
 #include <map>
 #include <memory>
@@ -11,17 +11,12 @@
 
 namespace tessera::serve {
 
-/// Orders the names of headers without regard to case.
-struct HeaderOrder {
-  bool operator()(std::string_view a, std::string_view b) const;
-};
-
 /// A request as the routes see it.
 struct Request {
   std::string method;  ///< "GET"
   std::string path;    ///< as it was sent, still percent-encoded, without the query
   std::map<std::string, std::string> query;
-  std::map<std::string, std::string, HeaderOrder> headers;
+  std::map<std::string, std::string, boost::beast::iless> headers;  ///< whatever their case
   std::string body;
   std::string client;                         ///< address that it came from
   std::string asker;                          ///< whom its work is counted for (Access::asker_of)
