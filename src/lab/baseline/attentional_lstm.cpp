@@ -45,9 +45,4 @@ at::Tensor AttentionalLstm::run(const at::Tensor& x, Parts& state, int64_t first
   return combination_->forward(at::cat({ops::batched_product(weights, earlier), hidden}, 2)).tanh();
 }
 
-ModelKind attentional_lstm_kind() {
-  return model_kind_of<AttentionalLstm>(
-      "recurrent baseline: LSTM that attends over its earlier states; reads and writes vectors");
-}
-
 }  // namespace tessera

@@ -2,7 +2,6 @@
 
 #include "lab/baseline/lstm_layer.h"
 #include "lab/baseline/recurrent_network.h"
-#include "tessera/model/model_kind.h"
 
 namespace tessera {
 
@@ -51,7 +50,5 @@ class AttentionalLstm
   torch::nn::Linear score_;        // W_a [H, H]
   torch::nn::Linear combination_;  // W_c [H, 2H]
 };
-
-ModelKind attentional_lstm_kind();
 
 }  // namespace tessera

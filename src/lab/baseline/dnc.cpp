@@ -142,8 +142,4 @@ at::Tensor Dnc::advance(const at::Tensor& projected, Parts& state) {
   return at::cat({hidden, state[kReads].flatten(1)}, 1);
 }
 
-ModelKind dnc_kind() {
-  return model_kind_of<Dnc>("Differentiable Neural Computer; reads and writes vectors");
-}
-
 }  // namespace tessera

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "lab/baseline/addressed_memory.h"
-#include "tessera/model/model_kind.h"
 
 namespace tessera {
 
@@ -66,7 +65,5 @@ class Dnc : public AddressedMemoryNetwork<Dnc, DncConfig> {
   void write_memory(const Requests& wanted, Parts& state) const;
   void read_memory(const Requests& wanted, Parts& state) const;
 };
-
-ModelKind dnc_kind();
 
 }  // namespace tessera

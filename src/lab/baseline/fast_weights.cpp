@@ -54,9 +54,4 @@ void FastWeights::initialise(uint64_t seed) {
   recurrent_->weight.copy_(kFirstRecurrence * at::eye(H));
 }
 
-ModelKind fast_weights_kind() {
-  return model_kind_of<FastWeights>(
-      "recurrent network with fast weights; reads and writes vectors");
-}
-
 }  // namespace tessera

@@ -2,7 +2,6 @@
 
 #include "lab/baseline/recurrent_network.h"
 #include "tessera/model/block_network.h"
-#include "tessera/model/model_kind.h"
 
 namespace tessera {
 
@@ -59,7 +58,5 @@ class FastWeights : public ConfiguredNetwork<FastWeights, FastWeightsConfig> {
   torch::nn::Linear recurrent_;  // W
   Norm norm_;
 };
-
-ModelKind fast_weights_kind();
 
 }  // namespace tessera

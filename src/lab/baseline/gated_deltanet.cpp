@@ -191,8 +191,4 @@ void GatedDeltaNet::initialise(uint64_t seed) {
   }
 }
 
-ModelKind gated_deltanet_kind() {
-  return model_kind_of<GatedDeltaNet>("linear attention baseline: a gated DeltaNet");
-}
-
 }  // namespace tessera

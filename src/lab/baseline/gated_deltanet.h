@@ -6,7 +6,6 @@
 #include "lab/baseline/recurrent_block_network.h"
 #include "lab/baseline/retention.h"
 #include "lab/baseline/tensor_state.h"
-#include "tessera/model/model_kind.h"
 
 namespace tessera::ops {
 
@@ -114,7 +113,5 @@ class GatedDeltaNet : public RecurrentBlockNetwork<GatedDeltaNetConfig, GatedDel
   /// [0.001, 0.1); convolutions uniform in +-1/2.
   void initialise(uint64_t seed) override;
 };
-
-ModelKind gated_deltanet_kind();
 
 }  // namespace tessera

@@ -73,8 +73,4 @@ void Lstm::initialise(uint64_t seed) {
   for (int64_t index = 0; index < config_.layers; ++index) layer(index)->initialise(draw);
 }
 
-ModelKind lstm_kind() {
-  return model_kind_of<Lstm>("recurrent baseline: embedding, LSTM layers, tied logits");
-}
-
 }  // namespace tessera

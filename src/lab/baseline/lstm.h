@@ -5,7 +5,6 @@
 #include "lab/baseline/lstm_layer.h"
 #include "lab/baseline/tensor_state.h"
 #include "tessera/model/language_model.h"
-#include "tessera/model/model_kind.h"
 
 namespace tessera {
 
@@ -71,7 +70,5 @@ class Lstm : public TensorStateModel<LanguageModel> {
   at::Tensor embedding_;  // [V, C]
   torch::nn::ModuleList layers_;
 };
-
-ModelKind lstm_kind();
 
 }  // namespace tessera

@@ -82,8 +82,4 @@ at::Tensor Ntm::advance(const at::Tensor& projected, Parts& state) {
   return at::cat({hidden, reads.flatten(1)}, 1);
 }
 
-ModelKind ntm_kind() {
-  return model_kind_of<Ntm>("Neural Turing Machine; reads and writes vectors");
-}
-
 }  // namespace tessera

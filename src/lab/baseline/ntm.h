@@ -1,7 +1,6 @@
 #pragma once
 
 #include "lab/baseline/addressed_memory.h"
-#include "tessera/model/model_kind.h"
 
 namespace tessera {
 
@@ -58,7 +57,5 @@ class Ntm : public AddressedMemoryNetwork<Ntm, NtmConfig> {
   at::Tensor addressed(const at::Tensor& address, const at::Tensor& memory,
                        const at::Tensor& before) const;
 };
-
-ModelKind ntm_kind();
 
 }  // namespace tessera

@@ -95,8 +95,4 @@ void RetNet::initialise(uint64_t seed) {
   }
 }
 
-ModelKind retnet_kind() {
-  return model_kind_of<RetNet>("linear attention baseline: a retentive network");
-}
-
 }  // namespace tessera

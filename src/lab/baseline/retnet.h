@@ -5,7 +5,6 @@
 #include "lab/baseline/recurrent_block_network.h"
 #include "lab/baseline/retention.h"
 #include "lab/baseline/tensor_state.h"
-#include "tessera/model/model_kind.h"
 
 namespace tessera {
 
@@ -84,7 +83,5 @@ class RetNet : public RecurrentBlockNetwork<RetNetConfig, RetNetBlock> {
   /// gates N(0, 1 / C), so that norm_h sees more than its epsilon.
   void initialise(uint64_t seed) override;
 };
-
-ModelKind retnet_kind();
 
 }  // namespace tessera

@@ -107,8 +107,4 @@ void Rmc::initialise(uint64_t seed) {
   at::Tensor(first(0)).copy_(at::eye(config_.slots, config_.width()));
 }
 
-ModelKind rmc_kind() {
-  return model_kind_of<Rmc>("relational memory core; reads and writes vectors");
-}
-
 }  // namespace tessera

@@ -6,7 +6,6 @@
 
 #include "lab/baseline/recurrent_network.h"
 #include "tessera/model/block_network.h"
-#include "tessera/model/model_kind.h"
 
 namespace tessera {
 
@@ -82,7 +81,5 @@ class Rmc : public ConfiguredNetwork<Rmc, RmcConfig> {
   torch::nn::Sequential mlp_;
   torch::nn::Linear memory_gate_, input_gate_;  // U_M, U_u
 };
-
-ModelKind rmc_kind();
 
 }  // namespace tessera

@@ -35,8 +35,4 @@ at::Tensor VectorLstm::run(const at::Tensor& x, Parts& state, int64_t first_outp
   return outputs.slice(1, first_output);
 }
 
-ModelKind vector_lstm_kind() {
-  return model_kind_of<VectorLstm>("recurrent baseline: LSTM layers; reads and writes vectors");
-}
-
 }  // namespace tessera

@@ -4,7 +4,6 @@
 
 #include "lab/baseline/lstm_layer.h"
 #include "lab/baseline/recurrent_network.h"
-#include "tessera/model/model_kind.h"
 
 namespace tessera {
 
@@ -41,7 +40,5 @@ class VectorLstm : public ConfiguredNetwork<VectorLstm, VectorLstmConfig, Recurr
 
   torch::nn::ModuleList layers_;
 };
-
-ModelKind vector_lstm_kind();
 
 }  // namespace tessera

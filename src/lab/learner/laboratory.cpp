@@ -28,10 +28,23 @@ namespace tessera::task {
 
 void add_laboratory() {
   [[maybe_unused]] static const bool added = [] {
-    add_model_kinds({lstm_kind(), retnet_kind(), gated_deltanet_kind(), vector_lstm_kind(),
-                     attentional_lstm_kind(), fast_weights_kind(), rmc_kind(), ntm_kind(),
-                     dnc_kind(), complex_mosaic_kind(), question_answerer_kind(),
-                     pong_network_kind()});
+    add_model_kinds({
+        model_kind_of<Lstm>("recurrent baseline: embedding, LSTM layers, tied logits"),
+        model_kind_of<RetNet>("linear attention baseline: a retentive network"),
+        model_kind_of<GatedDeltaNet>("linear attention baseline: a gated DeltaNet"),
+        model_kind_of<VectorLstm>("recurrent baseline: LSTM layers; reads and writes vectors"),
+        model_kind_of<AttentionalLstm>("recurrent baseline: LSTM that attends over its earlier "
+                                       "states; reads and writes vectors"),
+        model_kind_of<FastWeights>("recurrent network with fast weights; reads and writes vectors"),
+        model_kind_of<Rmc>("relational memory core; reads and writes vectors"),
+        model_kind_of<Ntm>("Neural Turing Machine; reads and writes vectors"),
+        model_kind_of<Dnc>("Differentiable Neural Computer; reads and writes vectors"),
+        model_kind_of<ComplexMosaic>("one layer of memories between complex matrices, for the "
+                                     "three moons; reads and writes vectors"),
+        model_kind_of<QuestionAnswerer>(
+            "two-memory model that reads sentences and answers questions about them"),
+        model_kind_of<PongNetwork>("agent that plays Pong; reads frames"),
+    });
     set_story_writer({.most_stories = stories::kMostStories, .write = stories::story_source});
     return true;
   }();
@@ -41,9 +54,11 @@ namespace {
 
 using config::Json;
 
-/// A learner with this configuration. What is wrong with a value of it is said with its file.
-template <typename L, typename Config>
-std::unique_ptr<Learner> learner_of(const Config& config, const std::string& where) {
+/// The learner of a configuration, which `read` reads. What is wrong with a value of it is said
+/// with its file.
+template <typename L, auto read>
+std::unique_ptr<Learner> learner_of(const Json& configuration, const std::string& where) {
+  const auto config = read(configuration, where);
   return config::saying_where(where, [&] { return std::make_unique<L>(config); });
 }
 
@@ -55,22 +70,14 @@ struct LearnerKind {
 };
 
 constexpr LearnerKind kLearnerKinds[] = {
-    {BabiLearner::kTask,
-     [](const Json& configuration, const std::string& where) {
-       return learner_of<BabiLearner>(config_without_name<BabiTrainingConfig>(configuration, where),
-                                      where);
-     },
+    {BabiLearner::kTask, learner_of<BabiLearner, config_without_name<BabiTrainingConfig>>,
      [] {
        return fmt::format(
            "\nOn stories with questions, from files as tessera data babi writes them:\n\n"
            "[task]\n  name = \"{}\"\n{}",
            BabiLearner::kTask, config::describe_fields<BabiTrainingConfig>());
      }},
-    {RegBenchLearner::kTask,
-     [](const Json& configuration, const std::string& where) {
-       return learner_of<RegBenchLearner>(RegBenchTrainingConfig::from_json(configuration, where),
-                                          where);
-     },
+    {RegBenchLearner::kTask, learner_of<RegBenchLearner, RegBenchTrainingConfig::from_json>,
      [] {
        return fmt::format(
            "\nOn random languages, with a [model] that is trained on texts, too:\n\n"
@@ -78,11 +85,7 @@ constexpr LearnerKind kLearnerKinds[] = {
            RegBenchLearner::kTask, config::describe_fields<RegBenchConfig>({}, "  "),
            config::describe_fields<RegBenchData>({}, "  "));
      }},
-    {PongLearner::kTask,
-     [](const Json& configuration, const std::string& where) {
-       return learner_of<PongLearner>(config_without_name<PongTrainingConfig>(configuration, where),
-                                      where);
-     },
+    {PongLearner::kTask, learner_of<PongLearner, config_without_name<PongTrainingConfig>>,
      [] {
        return fmt::format("\nOn the game of Pong:\n\n[task]\n  name = \"{}\"\n{}",
                           PongLearner::kTask, config::describe_fields<PongTrainingConfig>());
@@ -128,7 +131,7 @@ std::unique_ptr<Learner> make_learner(const Json& configuration, const std::stri
   if (!name.empty() && std::ranges::find(names, name) == names.end())
     throw UsageError("{}: task.name is '{}'; the tasks are: {}{}", where, name,
                      fmt::join(names, ", "), suggestion(name, names));
-  return learner_of<TaskLearner>(TaskTrainingConfig::from_json(configuration, where), where);
+  return learner_of<TaskLearner, TaskTrainingConfig::from_json>(configuration, where);
 }
 
 std::string describe_learners() {

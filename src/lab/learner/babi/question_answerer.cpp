@@ -11,7 +11,6 @@
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
 #include "tessera/memory/make_linear.h"
-#include "tessera/model/sequence_model.h"
 #include "tessera/model/stm.h"
 #include "tessera/ops/batched_product.h"
 #include "tessera/ops/layer_norm.h"
@@ -207,11 +206,6 @@ void QuestionAnswerer::initialise(uint64_t seed) {
     }
   inference->norm_weight.fill_(1);
   inference->norm_bias.zero_();
-}
-
-ModelKind question_answerer_kind() {
-  return model_kind_of<QuestionAnswerer>(
-      "two-memory model that reads sentences and answers questions about them");
 }
 
 }  // namespace tessera

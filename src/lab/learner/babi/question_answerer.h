@@ -9,7 +9,7 @@
 
 #include "tessera/memory/relational/two_memory_cell.h"
 #include "tessera/model/initialisation.h"
-#include "tessera/model/model_kind.h"
+#include "tessera/model/sequence_model.h"
 
 namespace tessera {
 
@@ -130,7 +130,5 @@ class QuestionAnswerer : public SequenceModel {
 
   QuestionAnswererConfig config_;
 };
-
-ModelKind question_answerer_kind();
 
 }  // namespace tessera

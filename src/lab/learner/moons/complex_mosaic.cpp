@@ -187,12 +187,6 @@ void ComplexMosaic::draw_unitary(Initialiser& draw) {
   output_.copy_(scaled(unitary.conj().t()));
 }
 
-ModelKind complex_mosaic_kind() {
-  return model_kind_of<ComplexMosaic>(
-      "one layer of memories between complex matrices, for the three moons; reads and writes "
-      "vectors");
-}
-
 }  // namespace tessera
 
 namespace tessera::task {

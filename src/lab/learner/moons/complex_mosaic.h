@@ -8,7 +8,7 @@
 #include "lab/task/moons/three_moons.h"
 #include "tessera/memory/stored_pairs.h"
 #include "tessera/model/initialisation.h"
-#include "tessera/model/model_kind.h"
+#include "tessera/model/sequence_model.h"
 
 namespace tessera::ops {
 
@@ -118,8 +118,6 @@ class ComplexMosaic : public SequenceModel {
   at::Tensor value_;   ///< W_psi, likewise
   at::Tensor output_;  ///< W_z [outputs / 2, channels / 2, 2]
 };
-
-ModelKind complex_mosaic_kind();
 
 }  // namespace tessera
 

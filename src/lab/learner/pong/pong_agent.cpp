@@ -238,8 +238,4 @@ void PongNetwork::initialise(uint64_t seed) {
   agent->initialise(seed);
 }
 
-ModelKind pong_network_kind() {
-  return model_kind_of<PongNetwork>("agent that plays Pong; reads frames");
-}
-
 }  // namespace tessera::task

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "lab/baseline/tensor_state.h"
-#include "tessera/model/model_kind.h"
 #include "tessera/model/stm.h"
 
 namespace tessera::task {
@@ -151,7 +150,5 @@ class PongNetwork : public TensorStateModel<SequenceModel> {
 
   PongNetworkConfig config_;
 };
-
-ModelKind pong_network_kind();
 
 }  // namespace tessera::task
