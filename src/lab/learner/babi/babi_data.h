@@ -21,8 +21,6 @@ void collect_words(const BabiStory& story, std::set<std::string>& words);
 /// Words and their ids: 0 is padding, then the words in alphabetical order.
 class BabiVocabulary {
  public:
-  static constexpr int64_t kPadding = 0;
-
   explicit BabiVocabulary(const std::set<std::string>& words);
 
   /// With padding.

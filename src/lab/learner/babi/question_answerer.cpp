@@ -25,22 +25,22 @@ constexpr double kMostStoryValues = 0x1p60;  // of one tensor: their bytes can b
 
 }  // namespace
 
-RelationalInferenceImpl::RelationalInferenceImpl(const RelationalInferenceOptions& options,
+RelationalInferenceImpl::RelationalInferenceImpl(const QuestionAnswererConfig& config,
                                                  at::Device device) {
   const auto linear = [&](int64_t in, int64_t out) {
     return make_linear(in, out, /*with_bias=*/true, device);
   };
   const auto mlp = [&](int64_t outputs) {
-    return torch::nn::Sequential(linear(options.inputs, options.hidden), torch::nn::Tanh(),
-                                 linear(options.hidden, outputs), torch::nn::Tanh());
+    return torch::nn::Sequential(linear(config.channels, config.hidden), torch::nn::Tanh(),
+                                 linear(config.hidden, outputs), torch::nn::Tanh());
   };
-  entity = register_module("entity", mlp(options.width));
-  for (int64_t hop = 0; hop < kHops; ++hop) relations->push_back(mlp(options.slots));
+  entity = register_module("entity", mlp(config.width));
+  for (int64_t hop = 0; hop < kHops; ++hop) relations->push_back(mlp(config.slots));
   register_module("relations", relations);
-  norm_weight = register_parameter("norm_weight", at::ones({kHops, options.width}, device));
-  norm_bias = register_parameter("norm_bias", at::zeros({kHops, options.width}, device));
+  norm_weight = register_parameter("norm_weight", at::ones({kHops, config.width}, device));
+  norm_bias = register_parameter("norm_bias", at::zeros({kHops, config.width}, device));
   answers = register_module(
-      "answers", make_linear(options.width, options.answers, /*with_bias=*/false, device));
+      "answers", make_linear(config.width, config.vocabulary, /*with_bias=*/false, device));
 }
 
 at::Tensor RelationalInferenceImpl::forward(const at::Tensor& questions, const Read& read) {
@@ -85,11 +85,7 @@ QuestionAnswerer::QuestionAnswerer(const QuestionAnswererConfig& config,
       register_parameter("embedding", at::zeros({config.vocabulary, config.channels}, device));
   positions = register_parameter("positions", at::zeros({config.words, config.channels}, device));
   cell = register_module("cell", TwoMemoryCell(config.cell_options(), device));
-  inference = register_module(
-      "inference",
-      RelationalInference(RelationalInferenceOptions{config.channels, config.hidden, config.slots,
-                                                     config.width, config.vocabulary},
-                          device));
+  inference = register_module("inference", RelationalInference(config, device));
   if (seed) initialise(*seed);
 }
 

@@ -2,7 +2,6 @@
 
 #include <fmt/ranges.h>
 
-#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "lab/task/associative_retrieval/associative_retrieval.h"
@@ -21,59 +20,23 @@
 namespace tessera::task {
 namespace {
 
-struct Entry {
-  TaskKind kind;
-  std::function<std::unique_ptr<SequenceTask>(const config::Json&)> make;
-  std::function<config::Json(const config::Json&)> complete;
-};
-
 template <typename Task, typename Config>
-Entry entry(const std::string& name, const std::string& summary) {
+TaskKind task_kind_of(const std::string& name, const std::string& summary) {
   const auto read = [name](const config::Json& settings) {
     Config config;
     config::from_json(settings, config, name);
     return config;
   };
-  return {{name, summary, config::describe_fields(Config{})},
+  return {name, summary, config::describe_fields(Config{}),
           [read](const config::Json& settings) { return std::make_unique<Task>(read(settings)); },
           [read](const config::Json& settings) { return config::to_json(read(settings)); }};
 }
 
-const std::vector<Entry>& entries() {
-  static const std::vector<Entry> all = {
-      entry<AssociativeRetrieval, AssociativeRetrievalConfig>(
-          "associative-retrieval", "pairs of a letter and a digit: which digit came with a letter"),
-      entry<NthFarthest, NthFarthestConfig>(
-          "nth-farthest", "labelled vectors: which one is the k-th farthest from another"),
-      entry<Copy, CopyConfig>("copy", "repeat a sequence of random bits"),
-      entry<PrioritySort, PrioritySortConfig>(
-          "priority-sort", "return random bits in the order of a number that came with them"),
-      entry<RelationalRecall, RelationalRecallConfig>(
-          "relational-recall", "return the item that is farthest from, or closest to, a given one"),
-      entry<ConvexHull, PointTaskConfig>("convex-hull", "name the corners of points' convex hull"),
-      entry<TravellingSalesman, TravellingSalesmanConfig>(
-          "travelling-salesman", "name points in the order of their shortest closed tour"),
-      entry<ShortestPath, GraphConfig>("shortest-path",
-                                       "name the nodes of the shortest path through a graph"),
-      entry<SpanningTree, GraphConfig>("spanning-tree",
-                                       "name the edges of a graph's minimum spanning tree"),
-      entry<ThreeMoons, ThreeMoonsConfig>(
-          "three-moons", "predict where three moons of unknown periods stand next"),
-      entry<Mqar, MqarConfig>("mqar",
-                              "pairs of tokens, then keys again: which value came with each"),
-      entry<People, PeopleConfig>("people",
-                                  "names and facts of synthetic people, to be learnt by heart"),
-      entry<Needle, NeedleConfig>("needle",
-                                  "stories that hide numbers: which number was told of a name"),
-  };
-  return all;
-}
-
-const Entry& entry_of(const std::string& name) {
+const TaskKind& task_kind(const std::string& name) {
   std::vector<std::string> names;
-  for (const Entry& entry : entries()) {
-    if (entry.kind.name == name) return entry;
-    names.push_back(entry.kind.name);
+  for (const TaskKind& kind : task_kinds()) {
+    if (kind.name == name) return kind;
+    names.push_back(kind.name);
   }
   throw UsageError("there is no task '{}'; the tasks are: {}{}", name, fmt::join(names, ", "),
                    suggestion(name, names));
@@ -82,20 +45,42 @@ const Entry& entry_of(const std::string& name) {
 }  // namespace
 
 const std::vector<TaskKind>& task_kinds() {
-  static const std::vector<TaskKind> kinds = [] {
-    std::vector<TaskKind> result;
-    for (const Entry& entry : entries()) result.push_back(entry.kind);
-    return result;
-  }();
-  return kinds;
+  static const std::vector<TaskKind> all = {
+      task_kind_of<AssociativeRetrieval, AssociativeRetrievalConfig>(
+          "associative-retrieval", "pairs of a letter and a digit: which digit came with a letter"),
+      task_kind_of<NthFarthest, NthFarthestConfig>(
+          "nth-farthest", "labelled vectors: which one is the k-th farthest from another"),
+      task_kind_of<Copy, CopyConfig>("copy", "repeat a sequence of random bits"),
+      task_kind_of<PrioritySort, PrioritySortConfig>(
+          "priority-sort", "return random bits in the order of a number that came with them"),
+      task_kind_of<RelationalRecall, RelationalRecallConfig>(
+          "relational-recall", "return the item that is farthest from, or closest to, a given one"),
+      task_kind_of<ConvexHull, PointTaskConfig>("convex-hull",
+                                                "name the corners of points' convex hull"),
+      task_kind_of<TravellingSalesman, TravellingSalesmanConfig>(
+          "travelling-salesman", "name points in the order of their shortest closed tour"),
+      task_kind_of<ShortestPath, GraphConfig>(
+          "shortest-path", "name the nodes of the shortest path through a graph"),
+      task_kind_of<SpanningTree, GraphConfig>("spanning-tree",
+                                              "name the edges of a graph's minimum spanning tree"),
+      task_kind_of<ThreeMoons, ThreeMoonsConfig>(
+          "three-moons", "predict where three moons of unknown periods stand next"),
+      task_kind_of<Mqar, MqarConfig>(
+          "mqar", "pairs of tokens, then keys again: which value came with each"),
+      task_kind_of<People, PeopleConfig>(
+          "people", "names and facts of synthetic people, to be learnt by heart"),
+      task_kind_of<Needle, NeedleConfig>(
+          "needle", "stories that hide numbers: which number was told of a name"),
+  };
+  return all;
 }
 
 std::unique_ptr<SequenceTask> make_task(const std::string& name, const config::Json& settings) {
-  return entry_of(name).make(settings);
+  return task_kind(name).make(settings);
 }
 
 config::Json complete_settings(const std::string& name, const config::Json& settings) {
-  return entry_of(name).complete(settings);
+  return task_kind(name).complete(settings);
 }
 
 }  // namespace tessera::task

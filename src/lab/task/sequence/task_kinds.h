@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,6 +14,8 @@ struct TaskKind {
   std::string name;     ///< "copy"
   std::string summary;  ///< one line for people who do not know it
   std::string fields;   ///< its configuration keys, defaults and help, one a line
+  std::function<std::unique_ptr<SequenceTask>(const config::Json& settings)> make;
+  std::function<config::Json(const config::Json& settings)> complete;
 };
 
 /// All of them, in the papers' order.
