@@ -24,7 +24,7 @@ constexpr double kPercent = 100;
 
 std::shared_ptr<SequenceModel> make_model(const TaskTrainingConfig& config,
                                           const TaskShape& shape) {
-  const auto [kind, fields] = kind_and_fields(config.model_for(shape));
+  const auto [kind, fields] = config.model_for(shape);
   auto model = model_kind(kind).make(fields, config.train.seed, at::kCPU);
   if (!config.from.empty()) copy_weights(config.from, *model);
   return model;

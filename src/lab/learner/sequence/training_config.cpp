@@ -17,12 +17,12 @@ namespace {
 
 using config::Json;
 
-/// Takes the text under `key` out of a table.
-std::string taken_name(Json& table, const char* key, std::string_view what) {
-  if (!table.is_object() || !table.contains(key) || !table[key].is_string())
-    throw UsageError("{} is {}, expected a table with '{}', a name", what, table.dump(), key);
-  std::string name = table[key];
-  table.erase(key);
+/// Takes the name of the task out of a table [task].
+std::string taken_name(Json& table) {
+  if (!table.is_object() || !table.contains("name") || !table["name"].is_string())
+    throw UsageError("task is {}, expected a table with 'name', a name", table.dump());
+  std::string name = table["name"];
+  table.erase("name");
   return name;
 }
 
@@ -84,7 +84,7 @@ TrainConfig default_task_training() {
 }
 
 std::unique_ptr<SequenceTask> make_task(Json table) {
-  const std::string name = taken_name(table, "name", "task");
+  const std::string name = taken_name(table);
   return make_task(name, table);
 }
 
@@ -119,11 +119,10 @@ void TaskTrainingConfig::check() const {
         "out",
         data.growing_steps);
   const TaskShape shape = make_task(task)->shape();
-  Json sized_model = model_for(shape);
+  const auto [kind, fields] = model_for(shape);
   for (int64_t step = 0; step <= data.growing_steps; step = next_growth(*this, step))
     check_training_task(*this, step, shape);
-  const std::string kind = taken_name(sized_model, "kind", "model");
-  model_kind(kind).make(sized_model, std::nullopt, at::kMeta);
+  model_kind(kind).make(fields, std::nullopt, at::kMeta);
 }
 
 Json TaskTrainingConfig::to_json() const {
@@ -180,25 +179,23 @@ TaskSets TaskTrainingConfig::make_sets() const {
 Json TaskTrainingConfig::complete_task() const {
   if (!is_named()) return task;
   Json settings = task;
-  const std::string name = taken_name(settings, "name", "task");
+  const std::string name = taken_name(settings);
   Json complete = {{"name", name}};
   complete.update(complete_settings(name, settings));
   return complete;
 }
 
-Json TaskTrainingConfig::model_for(const TaskShape& shape) const {
-  Json fields = model;
-  const std::string name = taken_name(fields, "kind", "model");
+std::pair<std::string, Json> TaskTrainingConfig::model_for(const TaskShape& shape) const {
+  auto [name, fields] = kind_and_fields(model);
   const ModelKind& kind = model_kind(name);
-  fields["kind"] = name;
   if (name == "embedded") {  // as model_for() made it
     set_size(fields, "vocabulary", shape.vocabulary);
     set_size(fields["model"], "outputs", shape.output_width);
-    return fields;
+    return {name, fields};
   }
   if (kind.language_model && shape.answers_are_tokens()) {
     set_size(fields, "vocabulary", shape.vocabulary);
-    return fields;
+    return {name, fields};
   }
   if (!kind.reads_vectors)
     throw UsageError(
@@ -206,10 +203,12 @@ Json TaskTrainingConfig::model_for(const TaskShape& shape) const {
         "answers are tokens",
         name);
   set_size(fields, "outputs", shape.output_width);
-  if (shape.vocabulary > 0)
-    return {{"kind", "embedded"}, {"vocabulary", shape.vocabulary}, {"model", fields}};
+  if (shape.vocabulary > 0) {
+    fields["kind"] = name;
+    return {"embedded", Json{{"vocabulary", shape.vocabulary}, {"model", fields}}};
+  }
   set_size(fields, "inputs", shape.input_width);
-  return fields;
+  return {name, fields};
 }
 
 }  // namespace tessera::task

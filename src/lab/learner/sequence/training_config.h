@@ -3,6 +3,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "lab/task/sequence/sequence_task.h"
 #include "tessera/base/config.h"
@@ -72,10 +73,10 @@ struct TaskTrainingConfig {
   bool is_named() const { return task.contains("name"); }
   /// The [task] table with every default filled in.
   config::Json complete_task() const;
-  /// The [model] table with the task's widths filled in. A model of vectors that is to read tokens
-  /// becomes one that is "embedded", its own "inputs" being the width of the embedding; a language
-  /// model reads tokens as it is, and its "window" stays as it is.
-  config::Json model_for(const TaskShape& shape) const;
+  /// The kind of the model, and its keys with the task's widths filled in. A model of vectors that
+  /// is to read tokens becomes one that is "embedded", its own "inputs" being the width of the
+  /// embedding; a language model reads tokens as it is, and its "window" stays as it is.
+  std::pair<std::string, config::Json> model_for(const TaskShape& shape) const;
 };
 
 }  // namespace tessera::task

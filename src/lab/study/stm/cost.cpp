@@ -71,7 +71,7 @@ Iteration timed_iteration(const Contestant& contestant, const CostSettings& sett
   const task::PrioritySort task({});
   task::TaskTrainingConfig config;
   config.model = contestant.model;
-  const auto [kind, fields] = kind_and_fields(config.model_for(task.shape()));
+  const auto [kind, fields] = config.model_for(task.shape());
   const auto model = model_kind(kind).make(fields, seed, at::kCPU);
   const auto optimizer = config.train.make_optimizer(trainable_parameters(*model));
   const auto batch = task::make_batch(task, seed, task::fresh_samples(0, settings.batch));
