@@ -83,10 +83,6 @@ StmConfig PongAgentConfig::stm() const {
   return config;
 }
 
-PongAgentState PongAgentState::detach() const {
-  return {hidden.detach(), cell.detach(), item.defined() ? item.detach() : item};
-}
-
 PongAgentImpl::PongAgentImpl(const PongAgentConfig& config, int64_t size, int64_t actions,
                              std::optional<uint64_t> seed, at::Device device)
     : config_(config), size_(size) {

@@ -57,8 +57,6 @@ struct PongAgentConfig {
 struct PongAgentState {
   at::Tensor hidden, cell;  ///< [W, hidden]
   at::Tensor item;          ///< [W, D, D]; undefined without a two-memory model
-
-  PongAgentState detach() const;
 };
 
 /// An agent for actor-critic training: convolutions with a stride of 1, each with 2 x 2 maxima and

@@ -11,8 +11,8 @@ namespace tessera::task {
 namespace {
 
 /// How each game is seeded; two games of one program never share a seed by their numbers.
-uint64_t game_seed(uint64_t seed, int64_t worker, int64_t game) {
-  return Philox(seed, static_cast<uint64_t>(worker)).number(static_cast<uint64_t>(game));
+uint64_t game_seed(uint64_t seed, size_t worker, int64_t game) {
+  return Philox(seed, worker).number(static_cast<uint64_t>(game));
 }
 
 std::vector<int64_t> numbers(const at::Tensor& tensor) {
@@ -33,58 +33,49 @@ double mean_reward(std::span<const PlayedGame> games) {
 }
 
 PongGames::PongGames(const PongEnvironmentConfig& config, int64_t workers, uint64_t seed)
-    : config_(config),
-      seed_(seed),
-      games_(static_cast<size_t>(workers), 0),
-      rewards_(games_),
-      actions_(games_.size()),
-      normalisers_(games_.size()) {
-  for (int64_t worker = 0; worker < workers; ++worker) environments_.push_back(begin(worker, 0));
+    : config_(config), seed_(seed) {
+  for (size_t worker = 0; worker < static_cast<size_t>(workers); ++worker)
+    workers_.push_back(begun(worker, 0, {}));
 }
 
-PongEnvironment PongGames::begin(int64_t worker, int64_t game) const {
-  return PongEnvironment(config_, game_seed(seed_, worker, game));
+PongGames::Worker PongGames::begun(size_t worker, int64_t game,
+                                   const FrameNormaliser& normaliser) const {
+  return {PongEnvironment(config_, game_seed(seed_, worker, game)), game, normaliser};
 }
 
-void PongGames::replay(const std::vector<int64_t>& games,
-                       const std::vector<std::vector<int64_t>>& actions) {
-  games_ = games;
-  actions_ = actions;
-  for (size_t worker = 0; worker < games.size(); ++worker) {
-    environments_[worker] = begin(static_cast<int64_t>(worker), games[worker]);
-    rewards_[worker] = 0;
-    for (const int64_t action : actions[worker])
-      rewards_[worker] += environments_[worker].act(action).reward;
-  }
+void PongGames::replay(size_t worker, int64_t game, const std::vector<int64_t>& actions) {
+  Worker& playing = workers_[worker];
+  playing = begun(worker, game, playing.normaliser);
+  for (const int64_t action : actions) playing.reward += playing.environment.act(action).reward;
+  playing.actions = actions;
 }
 
 PongGames::Outcome PongGames::act(const std::vector<int64_t>& actions) {
   Outcome outcome;
   for (size_t worker = 0; worker < actions.size(); ++worker) {
-    const auto [reward, ended] = environments_[worker].act(actions[worker]);
-    rewards_[worker] += reward;
-    actions_[worker].push_back(actions[worker]);
+    Worker& playing = workers_[worker];
+    const auto [reward, ended] = playing.environment.act(actions[worker]);
+    playing.reward += reward;
+    playing.actions.push_back(actions[worker]);
     outcome.rewards.push_back(reward);
     outcome.has_ended.push_back(ended);
     if (!ended) continue;
-    outcome.ended.push_back({rewards_[worker], std::ssize(actions_[worker])});
-    environments_[worker] = begin(static_cast<int64_t>(worker), ++games_[worker]);
-    rewards_[worker] = 0;
-    actions_[worker].clear();
+    outcome.ended.push_back({playing.reward, std::ssize(playing.actions)});
+    playing = begun(worker, playing.game + 1, playing.normaliser);
   }
   return outcome;
 }
 
 at::Tensor PongGames::observe(bool take) {
-  const int64_t size = config_.size, W = std::ssize(environments_);
+  const int64_t size = config_.size, W = std::ssize(workers_);
   const at::Tensor frames = at::empty({W, size, size});
   float* const pixels = frames.data_ptr<float>();
 #pragma omp parallel for schedule(static)
   for (int64_t worker = 0; worker < W; ++worker) {
-    const auto index = static_cast<size_t>(worker);
-    const std::vector<float> seen = environments_[index].observation();
-    if (take) normalisers_[index].take(seen);
-    normalisers_[index].apply(seen, {pixels + worker * size * size, seen.size()});
+    Worker& playing = workers_[static_cast<size_t>(worker)];
+    const std::vector<float> seen = playing.environment.observation();
+    if (take) playing.normaliser.take(seen);
+    playing.normaliser.apply(seen, {pixels + worker * size * size, seen.size()});
   }
   return frames;
 }
@@ -100,7 +91,8 @@ PongWorkersImpl::PongWorkersImpl(const PongEnvironmentConfig& environment,
   acted_ = register_buffer("acted", at::zeros({W}, at::kLong));
   actions_ = register_buffer("actions", at::zeros({W, environment.longest_game}, at::kByte));
   normalisers_ = register_buffer("normalisers", at::zeros({W, 3}, at::kDouble));
-  const PongAgentState state = agent->initial_state(W).detach();
+  at::NoGradGuard no_grad;
+  const PongAgentState state = agent->initial_state(W);
   hidden_ = register_buffer("hidden", state.hidden.clone());
   cell_ = register_buffer("cell", state.cell.clone());
   if (state.item.defined()) item_ = register_buffer("item", state.item.clone());
@@ -110,12 +102,12 @@ PongWorkersImpl::PongWorkersImpl(const PongEnvironmentConfig& environment,
 /// The games as the buffers say.
 void PongWorkersImpl::restore() {
   playing_.emplace(environment_, workers_, seed_);
-  std::vector<std::vector<int64_t>> actions;
-  for (int64_t worker = 0; worker < workers_; ++worker)
-    actions.push_back(numbers(actions_[worker].slice(0, 0, acted_[worker].item<int64_t>())));
-  playing_->replay(numbers(games_), actions);
   const double* saved = normalisers_.data_ptr<double>();
-  for (auto& [mean, deviation, frames] : playing_->normalisers()) {
+  for (int64_t worker = 0; worker < workers_; ++worker) {
+    const auto index = static_cast<size_t>(worker);
+    playing_->replay(index, games_[worker].item<int64_t>(),
+                     numbers(actions_[worker].slice(0, 0, acted_[worker].item<int64_t>())));
+    auto& [mean, deviation, frames] = playing_->workers()[index].normaliser;
     mean = *saved++;
     deviation = *saved++;
     frames = static_cast<int64_t>(*saved++);
@@ -128,16 +120,14 @@ void PongWorkersImpl::store(const PongAgentState& state) {
   cell_.copy_(state.cell);
   if (item_.defined()) item_.copy_(state.item);
   double* saved = normalisers_.data_ptr<double>();
-  for (const auto& [mean, deviation, frames] : playing_->normalisers()) {
-    *saved++ = mean;
-    *saved++ = deviation;
-    *saved++ = static_cast<double>(frames);
-  }
   for (int64_t worker = 0; worker < workers_; ++worker) {
-    const auto& actions = playing_->actions()[static_cast<size_t>(worker)];
-    games_[worker] = playing_->games()[static_cast<size_t>(worker)];
-    acted_[worker] = std::ssize(actions);
-    std::copy(actions.begin(), actions.end(), actions_[worker].data_ptr<uint8_t>());
+    const PongGames::Worker& playing = playing_->workers()[static_cast<size_t>(worker)];
+    games_[worker] = playing.game;
+    acted_[worker] = std::ssize(playing.actions);
+    std::copy(playing.actions.begin(), playing.actions.end(), actions_[worker].data_ptr<uint8_t>());
+    *saved++ = playing.normaliser.mean;
+    *saved++ = playing.normaliser.deviation;
+    *saved++ = static_cast<double>(playing.normaliser.frames);
   }
   begun_.fill_(1);
 }

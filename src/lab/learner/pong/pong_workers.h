@@ -22,10 +22,18 @@ double mean_reward(std::span<const PlayedGame> games);
 /// of actions is a function of the seed, a worker's number and a game's number.
 class PongGames {
  public:
+  struct Worker {
+    PongEnvironment environment;  ///< the present game
+    int64_t game;                 ///< its number
+    FrameNormaliser normaliser;   ///< of all games of this worker
+    int64_t reward = 0;
+    std::vector<int64_t> actions = {};
+  };
+
   PongGames(const PongEnvironmentConfig& config, int64_t workers, uint64_t seed);
 
-  /// Replays games that were cut: of each worker the number of its game and the actions in it.
-  void replay(const std::vector<int64_t>& games, const std::vector<std::vector<int64_t>>& actions);
+  /// Replays a game of a worker that was cut: its number and the actions in it.
+  void replay(size_t worker, int64_t game, const std::vector<int64_t>& actions);
 
   struct Outcome {
     std::vector<int64_t> rewards;
@@ -38,21 +46,14 @@ class PongGames {
   /// take: also takes the frames into the means; once for every frame.
   at::Tensor observe(bool take);
 
-  const std::vector<int64_t>& games() const { return games_; }
-  /// Of each worker: in its present game.
-  const std::vector<std::vector<int64_t>>& actions() const { return actions_; }
-  std::vector<FrameNormaliser>& normalisers() { return normalisers_; }
+  std::vector<Worker>& workers() { return workers_; }
 
  private:
-  PongEnvironment begin(int64_t worker, int64_t game) const;
+  Worker begun(size_t worker, int64_t game, const FrameNormaliser& normaliser) const;
 
   PongEnvironmentConfig config_;
   uint64_t seed_;
-  std::vector<PongEnvironment> environments_;
-  std::vector<int64_t> games_;
-  std::vector<int64_t> rewards_;  // in the present game
-  std::vector<std::vector<int64_t>> actions_;
-  std::vector<FrameNormaliser> normalisers_;
+  std::vector<Worker> workers_;
 };
 
 /// An agent with the workers that learn together. A module: what a checkpoint keeps of it is the

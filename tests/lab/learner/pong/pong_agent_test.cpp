@@ -101,11 +101,13 @@ TEST(PongAgent, RemembersAndIsRestarted) {
 // The learned first item memory is reached from a sequence that was restarted.
 TEST(PongAgent, GradientsReachEveryPartInUse) {
   PongAgent agent(small_config(PongMemory::kStm), 8, 3, 1);
+  PongAgentState begun;
   {
     at::NoGradGuard no_grad;
     for (auto& parameter : agent->parameters()) parameter.add_(0.1 * at::randn_like(parameter));
+    begun = agent->initial_state(2);
   }
-  const auto first = agent->step(at::randn({2, 8, 8}), agent->initial_state(2).detach());
+  const auto first = agent->step(at::randn({2, 8, 8}), begun);
   const auto second =
       agent->step(at::randn({2, 8, 8}), agent->restart(first.state, at::tensor({1.0f, 0.0f})));
   (second.values.sum() + second.logits.square().sum()).backward();

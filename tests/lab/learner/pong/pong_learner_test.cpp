@@ -146,16 +146,24 @@ TEST(PongGames, AReplayContinuesAsTheGamesThatWereCut) {
   };
   play(games, 70);
   PongGames replayed(config, 3, 7);
-  replayed.replay(games.games(), games.actions());
-  EXPECT_EQ(replayed.games(), games.games());
-  EXPECT_GT(games.games()[0], 0);
+  const auto expect_equal_games = [&] {
+    for (size_t worker = 0; worker < 3; ++worker) {
+      EXPECT_EQ(replayed.workers()[worker].game, games.workers()[worker].game);
+      EXPECT_EQ(replayed.workers()[worker].reward, games.workers()[worker].reward);
+      EXPECT_EQ(replayed.workers()[worker].actions, games.workers()[worker].actions);
+    }
+  };
+  for (size_t worker = 0; worker < 3; ++worker)
+    replayed.replay(worker, games.workers()[worker].game, games.workers()[worker].actions);
+  expect_equal_games();
+  EXPECT_GT(games.workers()[0].game, 0);
   const int64_t now = action;
   play(games, 30);
   action = now;
   play(replayed, 30);
-  EXPECT_EQ(replayed.games(), games.games());
-  EXPECT_EQ(replayed.actions(), games.actions());
-  replayed.normalisers() = games.normalisers();
+  expect_equal_games();
+  for (size_t worker = 0; worker < 3; ++worker)
+    replayed.workers()[worker].normaliser = games.workers()[worker].normaliser;
   EXPECT_TRUE(replayed.observe(true).equal(games.observe(true)));
 }
 
