@@ -1,6 +1,7 @@
 #include "lab/baseline/dnc.h"
 
 #include <ATen/ATen.h>
+#include <c10/util/accumulate.h>
 
 #include "tessera/ops/batched_product.h"
 
@@ -10,15 +11,10 @@ namespace {
 constexpr int64_t kModes = 3;         // backward, content, forward
 constexpr double kLeastUsage = 1e-6;  // so that the product below has a gradient where usage is 0
 
+/// Widths of what the controller asks, in the order of Dnc::Requests.
 std::vector<int64_t> interface_sizes(const DncConfig& config) {
   const int64_t R = config.read_heads, W = config.width;
   return {R * W, R, W, 1, W, W, R, 1, 1, kModes * R};
-}
-
-int64_t interface_width(const DncConfig& config) {
-  int64_t width = 0;
-  for (int64_t size : interface_sizes(config)) width += size;
-  return width;
 }
 
 at::Tensor one_plus(const at::Tensor& x) {
@@ -83,8 +79,8 @@ RecurrentNetwork::Layout Dnc::layout_of(const DncConfig& config) {
 }
 
 Dnc::Dnc(const DncConfig& config, std::optional<uint64_t> seed, at::Device device)
-    : AddressedMemoryNetwork(config, config.read_heads * config.width, interface_width(config),
-                             device) {
+    : AddressedMemoryNetwork(config, config.read_heads * config.width,
+                             c10::sum_integers(interface_sizes(config)), device) {
   if (seed) initialise(*seed);
 }
 

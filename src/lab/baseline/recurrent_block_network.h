@@ -19,13 +19,22 @@ class RecurrentBlock : public torch::nn::Module {
   using State = TensorState;
 
   /// x [B, T, C] -> [B, T, C].
-  at::Tensor forward(at::Tensor x, std::optional<uint64_t> dropout_seed);
+  at::Tensor forward(at::Tensor x, std::optional<uint64_t> dropout_seed) {
+    x = x + with_dropout(remember(x, State{}).first, dropout_, dropout_seed, 0);
+    return x + with_dropout(feed_forward(x), dropout_, dropout_seed, 1);
+  }
   /// The same, going on from what was retained so far, and what is retained afterwards.
-  std::pair<at::Tensor, State> read(at::Tensor x, const State& state);
+  std::pair<at::Tensor, State> read(at::Tensor x, const State& state) {
+    auto [branch, next] = remember(x, state);
+    x = x + branch;
+    return {x + feed_forward(x), std::move(next)};
+  }
   /// Throws UsageError unless the state is one of this block for `batch` sequences.
-  void check_state(const State& state, int64_t batch) const;
+  void check_state(const State& state, int64_t batch) const { state.check(state_, batch, kind_); }
   /// As SequenceModel::state_from.
-  State state_from(const TensorFile& file, const std::string& prefix, PairOptions options) const;
+  State state_from(const TensorFile& file, const std::string& prefix, PairOptions) const {
+    return State::from(file, state_, prefix);
+  }
 
  protected:
   /// kind: of the model, for messages.

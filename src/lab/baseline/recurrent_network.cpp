@@ -4,6 +4,8 @@
 #include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "lab/baseline/lstm_layer.h"
 #include "tessera/base/error.h"
 #include "tessera/memory/make_linear.h"
@@ -16,13 +18,6 @@ namespace tessera {
 namespace {
 
 constexpr double kMostStateValues = 0x1p56;  // times a few: their bytes can be counted
-
-/// The sizes with `count` in the place of -1.
-std::vector<int64_t> grown(std::vector<int64_t> sizes, int64_t count) {
-  for (int64_t& size : sizes)
-    if (size == -1) size = count;
-  return sizes;
-}
 
 /// [sizes..] -> [B, sizes..]
 at::Tensor for_each_sequence(const at::Tensor& first, int64_t B) {
@@ -45,10 +40,12 @@ void check_product(std::initializer_list<std::pair<std::string_view, int64_t>> f
 }
 
 RecurrentNetwork::RecurrentNetwork(Layout layout, at::Device device) : layout_(std::move(layout)) {
-  for (const StatePart& part : layout_.state)
-    first_.push_back(part.learned ? register_parameter("first_" + part.name,
-                                                       at::zeros(grown(part.sizes, 1), device))
-                                  : at::Tensor());
+  for (const StatePart& part : layout_.state) {
+    std::vector<int64_t> sizes = part.sizes;
+    std::ranges::replace(sizes, -1, 1);
+    const at::Tensor zeros = at::zeros(sizes, device);
+    first_.push_back(part.learned ? register_parameter("first_" + part.name, zeros) : zeros);
+  }
   head_ = register_module(
       "head", make_linear(layout_.features, layout_.outputs, /*with_bias=*/true, device));
 }
@@ -72,11 +69,8 @@ at::Tensor RecurrentNetwork::forward(const at::Tensor& x, std::optional<uint64_t
 
 RecurrentNetwork::Parts RecurrentNetwork::first_state(int64_t B) const {
   Parts state;
-  for (size_t k = 0; k < layout_.state.size(); ++k)
-    state.push_back(for_each_sequence(
-        first_[k].defined() ? first_[k]
-                            : at::zeros(grown(layout_.state[k].sizes, 1), head_->weight.options()),
-        B));
+  for (const at::Tensor& first : first_)
+    state.push_back(for_each_sequence(first.to(head_->weight.options()), B));
   return state;
 }
 
@@ -88,8 +82,7 @@ void RecurrentNetwork::initialise(uint64_t seed) {
     if (auto* layer = module->as<LstmLayer>()) layer->initialise(draw);
     if (auto* norm = module->as<Norm>()) norm->reset();
   }
-  for (const at::Tensor& parameter : first_)
-    if (parameter.defined()) at::Tensor(parameter).zero_();
+  for (at::Tensor& first : first_) first.zero_();
 }
 
 at::Tensor StepwiseNetwork::run(const at::Tensor& x, Parts& state, int64_t first_output) {

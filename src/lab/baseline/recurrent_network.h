@@ -40,7 +40,7 @@ class RecurrentNetwork : public TensorStateModel<SequenceModel> {
   /// to the features [B, T - first_output, features].
   virtual at::Tensor run(const at::Tensor& x, Parts& state, int64_t first_output) = 0;
   Parts first_state(int64_t B) const override;
-  /// The parameter first_<name> of a learned part; not defined for another.
+  /// What a part is at the start: the parameter first_<name> of a learned one, zeros of another.
   const at::Tensor& first(size_t part) const { return first_.at(part); }
 
  private:

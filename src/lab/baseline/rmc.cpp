@@ -39,18 +39,14 @@ int64_t Rmc::gate_width() const {
 }
 
 Rmc::Rmc(const RmcConfig& config, std::optional<uint64_t> seed, at::Device device)
-    : ConfiguredNetwork(config, device),
-      input_(nullptr),
-      projection_(nullptr),
-      projection_norm_(register_module("projection_norm", Norm(3 * config.width(), true, device))),
-      attention_norm_(register_module("attention_norm", Norm(config.width(), true, device))),
-      mlp_norm_(register_module("mlp_norm", Norm(config.width(), true, device))),
-      memory_gate_(nullptr),
-      input_gate_(nullptr) {
+    : ConfiguredNetwork(config, device) {
   const int64_t C = config.width();
   const auto linear = [&](int64_t in, int64_t out) {
     return make_linear(in, out, /*with_bias=*/true, device);
   };
+  projection_norm_ = register_module("projection_norm", Norm(3 * C, true, device));
+  attention_norm_ = register_module("attention_norm", Norm(C, true, device));
+  mlp_norm_ = register_module("mlp_norm", Norm(C, true, device));
   input_ = register_module("input", linear(config.inputs, C));
   projection_ = register_module("projection", linear(C, 3 * C));
   for (int64_t layer = 0; layer < config.mlp_layers; ++layer) {

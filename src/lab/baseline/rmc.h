@@ -74,12 +74,12 @@ class Rmc : public ConfiguredNetwork<Rmc, RmcConfig> {
   int64_t gate_width() const;  // of one gate
   at::Tensor attended(const at::Tensor& memory, const at::Tensor& input);
 
-  torch::nn::Linear input_;       // W_u
-  torch::nn::Linear projection_;  // queries, keys, values
-  Norm projection_norm_;          // over all three
-  Norm attention_norm_, mlp_norm_;
+  torch::nn::Linear input_ = nullptr;       // W_u
+  torch::nn::Linear projection_ = nullptr;  // queries, keys, values
+  Norm projection_norm_ = nullptr;          // over all three
+  Norm attention_norm_ = nullptr, mlp_norm_ = nullptr;
   torch::nn::Sequential mlp_;
-  torch::nn::Linear memory_gate_, input_gate_;  // U_M, U_u
+  torch::nn::Linear memory_gate_ = nullptr, input_gate_ = nullptr;  // U_M, U_u
 };
 
 }  // namespace tessera
