@@ -15,40 +15,36 @@ Claim fact(Teller& t, std::string_view subject, std::string_view answer,
 }
 
 /// What two other rows say, where they differ from this one in the class that decides.
-template <typename Row, size_t kRows, typename Class, typename Text>
+template <typename Row, size_t kRows>
 std::vector<std::string_view> two_others(Teller& t, const Row (&rows)[kRows], const Row& row,
-                                         Class&& class_of, Text&& text_of) {
+                                         std::string_view Row::*class_of,
+                                         std::string_view Row::*text_of) {
   std::vector<std::string_view> texts;
   while (texts.size() < 2) {
     const Row& other = t.pick(rows);
-    const std::string_view text = text_of(other);
-    if (class_of(other) == class_of(row) || text.empty() || text == text_of(row)) continue;
+    const std::string_view text = other.*text_of;
+    if (other.*class_of == row.*class_of || text.empty() || text == row.*text_of) continue;
     if (texts.empty() || texts.front() != text) texts.push_back(text);
   }
   return texts;
 }
 
 void ask_what_it_eats(Teller& t, const Animal& animal) {
-  const auto wrong = two_others(
-      t, kAnimals, animal, [](const Animal& a) { return a.diet; },
-      [](const Animal& a) { return a.eats; });
+  const auto wrong = two_others(t, kAnimals, animal, &Animal::diet, &Animal::eats);
   t.ask(kFact, "food of animals", fact(t, animal.many, animal.eats, wrong), {},
         {"\"What do {v} like to eat?\" asked {A}. \"They like to eat| {x},\" said {M}.",
          "{A} asked, \"What do {v} eat?\" {M} answered, \"They eat| {x}.\""});
 }
 
 void ask_what_it_says(Teller& t, const Animal& animal) {
-  const auto says = [](const Animal& a) { return a.says; };
-  const auto wrong = two_others(t, kAnimals, animal, says, says);
+  const auto wrong = two_others(t, kAnimals, animal, &Animal::says, &Animal::says);
   t.ask(kFact, "voices of animals", fact(t, animal.one, animal.says, wrong), {},
         {"\"What does the {v} say?\" asked {M}. \"It says| {x}!\" shouted {A}.",
          "\"I can talk like {a v},\" said {A}. \"Listen:| {x}, {w}!\""});
 }
 
 void ask_where_it_lives(Teller& t, const Animal& animal) {
-  const auto wrong = two_others(
-      t, kAnimals, animal, [](const Animal& a) { return a.region; },
-      [](const Animal& a) { return a.home; });
+  const auto wrong = two_others(t, kAnimals, animal, &Animal::region, &Animal::home);
   t.ask(kFact, "homes of animals", fact(t, animal.many, animal.home, wrong), {},
         {"\"Where do {v} live?\" asked {A}. \"They live| {x},\" said {M}.",
          "{M} read aloud, \"{v} live| {x}.\""});
@@ -103,10 +99,7 @@ void weather(Teller& t) {
   const Weather& weather = t.pick(kWeathers);
   t.tell({"{A} wanted to play outside.", "{A} wanted to go out and build something.",
           "\"May I go outside?\" asked {A}."});
-  t.add_word('n', weather.sign);
-  const auto wrong = two_others(
-      t, kWeathers, weather, [](const Weather& w) { return w.kind; },
-      [](const Weather& w) { return w.need; });
+  const auto wrong = two_others(t, kWeathers, weather, &Weather::kind, &Weather::need);
   t.ask(kFact, "weather", fact(t, weather.sign, weather.need, wrong), {},
         {"{v}, so {M} told {A.him}, \"You should| {x}.\"",
          "{v}. \"Before you go, please| {x},\" said {M}."});
@@ -120,8 +113,7 @@ void need(Teller& t) {
   go_out(t, Teller::Where::kOutdoors);
   const Id hero = t['A'];
   const Need& need = t.pick(kNeeds);
-  const auto deed = [](const Need& n) { return n.deed; };
-  const auto wrong = two_others(t, kNeeds, need, deed, deed);
+  const auto wrong = two_others(t, kNeeds, need, &Need::deed, &Need::deed);
   const Claim claim = fact(t, need.feeling, need.deed, wrong);
   t.add_word('y', need.because);
   t.tell({"{A} enjoyed every minute.", "There was so much to see!",
@@ -137,8 +129,7 @@ void need(Teller& t) {
 void seed(Teller& t) {
   go_out(t, Teller::Where::kOutdoors);
   const Seed& seed = t.pick(kSeeds);
-  const auto plant = [](const Seed& s) { return s.plant; };
-  const auto wrong = two_others(t, kSeeds, seed, plant, plant);
+  const auto wrong = two_others(t, kSeeds, seed, &Seed::plant, &Seed::plant);
   const Claim claim = fact(t, seed.seed, seed.plant, wrong);
   t.tell({"There {A.he} found {v} on the ground.",
           "\"Look what I have found!\" said {A}. It was {v}."});
@@ -173,8 +164,7 @@ void curious(Teller& t) {
 void work(Teller& t) {
   go_out(t);
   const Job& job = t.pick(kJobs);
-  const auto deed = [](const Job& j) { return j.work; };
-  const auto wrong = two_others(t, kJobs, job, deed, deed);
+  const auto wrong = two_others(t, kJobs, job, &Job::work, &Job::work);
   const Claim claim = fact(t, job.who, job.work, wrong);
   t.add_stranger('N', job.who, Pronoun::kThey);
   t.tell({"There {A.he} met {a N}.", "{a N} was standing there and greeted {A.him}."});

@@ -8,18 +8,16 @@
 
 namespace tessera::task::stories {
 
-void Teller::apply(const Event& event) {
-  world_.apply(event);
-  story_.events.push_back(event);
-}
-
 void Teller::suppose(Events events) {
-  for (const Event& event : events) apply(event);
+  for (const Event& event : events) {
+    world_.apply(event);
+    story_.events.push_back(event);
+  }
 }
 
 void Teller::tell(Events events, Phrases phrases) {
   const size_t first = story_.events.size();
-  for (const Event& event : events) apply(event);
+  suppose(events);
   std::string sentence;
   fill(std::data(phrases)[random().below(phrases.size())], /*plain=*/false, sentence);
   add_sentence(std::move(sentence), first);
@@ -60,7 +58,7 @@ void Teller::ask(QuestionKind kind, std::string_view skill, const Claim& claim, 
   story_.questions.push_back(std::move(question));
 
   const size_t first = story_.events.size();
-  for (const Event& event : events) apply(event);
+  suppose(events);
   add_sentence(std::move(sentence), first);
 }
 
@@ -162,10 +160,6 @@ std::string Teller::slot(std::string_view slot, bool plain) {
   if (form == "the") return definite;
   const std::string& preposition = form == "at" ? entity.at : entity.to;
   return preposition.empty() ? definite : preposition + " " + definite;
-}
-
-Story Teller::finish() {
-  return std::move(story_);
 }
 
 }  // namespace tessera::task::stories

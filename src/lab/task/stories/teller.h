@@ -70,7 +70,7 @@ class Teller : public Draws {
   // Telling.
   void tell(Phrases phrases) { tell({}, phrases); }
   void tell(Events events, Phrases phrases);
-  /// What is so from the beginning, untold.
+  /// What is so, or happens, untold.
   void suppose(Events events);
   /// Tells it, and makes a question of it: checked before the events.
   void ask(QuestionKind kind, std::string_view skill, const Claim& claim, Events events,
@@ -78,7 +78,7 @@ class Teller : public Draws {
   void paragraph();
   void set_when(std::string_view when) { when_ = when; }
 
-  Story finish();
+  Story finish() { return std::move(story_); }
 
  private:
   /// A place or spot with a noun that the story has not had.
@@ -86,7 +86,6 @@ class Teller : public Draws {
   std::string_view draw_noun(Nouns nouns, Number& number);
   bool has_noun(std::string_view noun) const;
   bool has_name(std::string_view name) const;
-  void apply(const Event& event);
   void add_sentence(std::string text, size_t first_event);
   void fill(std::string_view phrase, bool plain, std::string& sentence);
   std::string slot(std::string_view slot, bool plain);
