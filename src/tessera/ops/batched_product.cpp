@@ -2,7 +2,6 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
-#include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
 
@@ -69,8 +68,8 @@ class FusedBatchedProduct : public torch::autograd::Function<FusedBatchedProduct
  public:
   /// sum: read only if `adds`; any tensor otherwise, as a function of autograd takes no undefined
   /// one.
-  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& a,
-                            const at::Tensor& b, const at::Tensor& sum, bool adds) {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& a, const at::Tensor& b,
+                            const at::Tensor& sum, bool adds) {
     context->save_for_backward({a, b});
     context->saved_data["adds"] = adds;
     const at::Tensor product = adds ? sum.clone(at::MemoryFormat::Contiguous)
@@ -79,8 +78,7 @@ class FusedBatchedProduct : public torch::autograd::Function<FusedBatchedProduct
     return product;
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 torch::autograd::variable_list grad_outputs) {
+  static variable_list backward(AutogradContext* context, variable_list grad_outputs) {
     check_differentiated_once("batched_product");
     const auto saved = context->get_saved_variables();
     const at::Tensor &a = saved[0], &b = saved[1], &grad = grad_outputs[0];

@@ -2,7 +2,6 @@
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
-#include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
 #include <bit>
@@ -82,7 +81,7 @@ cpu::SoftmaxRead describe(const at::Tensor& queries, const at::Tensor& keys,
           .dropout_probability = options.dropout.probability};
 }
 
-void save_options(torch::autograd::AutogradContext* context, const CausalReadOptions& options) {
+void save_options(AutogradContext* context, const CausalReadOptions& options) {
   context->saved_data["scale"] = options.scale;
   context->saved_data["lag"] = options.lag;
   context->saved_data["window"] = options.window;
@@ -90,8 +89,7 @@ void save_options(torch::autograd::AutogradContext* context, const CausalReadOpt
   save_dropout(context, options.dropout);
 }
 
-CausalReadOptions saved_options(torch::autograd::AutogradContext* context,
-                                const at::Tensor& slopes) {
+CausalReadOptions saved_options(AutogradContext* context, const at::Tensor& slopes) {
   return {.scale = context->saved_data["scale"].toDouble(),
           .lag = context->saved_data["lag"].toInt(),
           .window = context->saved_data["window"].toInt(),
@@ -110,7 +108,7 @@ CausalReading fused(const at::Tensor& queries, const at::Tensor& keys, const at:
 
 class FusedCausalRead : public torch::autograd::Function<FusedCausalRead> {
  public:
-  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& queries,
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& queries,
                             const at::Tensor& keys, const at::Tensor& values,
                             CausalReadOptions options) {
     if (options.alibi_slopes.defined()) options.alibi_slopes = options.alibi_slopes.contiguous();
@@ -122,8 +120,7 @@ class FusedCausalRead : public torch::autograd::Function<FusedCausalRead> {
     return output;
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 torch::autograd::variable_list grad_outputs) {
+  static variable_list backward(AutogradContext* context, variable_list grad_outputs) {
     check_differentiated_once("causal_read");
     const auto saved = context->get_saved_variables();
     const at::Tensor &q = saved[0], &k = saved[1], &v = saved[2], &output = saved[3];

@@ -1,7 +1,6 @@
 #include "tessera/ops/dropout.h"
 
 #include <ATen/ATen.h>
-#include <torch/csrc/autograd/custom_function.h>
 
 #include "tessera/ops/cpu/dropout.h"
 #include "tessera/ops/detail/dispatch.h"
@@ -37,14 +36,12 @@ at::Tensor fused(const at::Tensor& x, const Dropout& dropout) {
 /// The mask is drawn again for the gradient, which it multiplies as it did x.
 class FusedActivationDropout : public torch::autograd::Function<FusedActivationDropout> {
  public:
-  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x,
-                            const Dropout& dropout) {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const Dropout& dropout) {
     save_dropout(context, dropout);
     return fused(x, dropout);
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 torch::autograd::variable_list grad_outputs) {
+  static variable_list backward(AutogradContext* context, variable_list grad_outputs) {
     check_differentiated_once("activation_dropout");
     return {fused(grad_outputs[0], saved_dropout(context)), {}};
   }

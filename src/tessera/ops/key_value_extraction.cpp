@@ -1,7 +1,6 @@
 #include "tessera/ops/key_value_extraction.h"
 
 #include <ATen/ATen.h>
-#include <torch/csrc/autograd/custom_function.h>
 
 #include <cmath>
 
@@ -37,9 +36,8 @@ at::Tensor composed(const at::Tensor& x, const at::Tensor& gain, const at::Tenso
 
 class FusedGatedLeakyAverage : public torch::autograd::Function<FusedGatedLeakyAverage> {
  public:
-  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x,
-                            const at::Tensor& gain, const at::Tensor& decay,
-                            const at::Tensor& initial) {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& gain,
+                            const at::Tensor& decay, const at::Tensor& initial) {
     const at::Tensor rows = with_contiguous_rows(x), start = initial.contiguous();
     const at::Tensor gains = gain.contiguous(), decays = decay.contiguous();
     const at::Tensor y = at::empty(x.sizes(), x.options());
@@ -52,8 +50,7 @@ class FusedGatedLeakyAverage : public torch::autograd::Function<FusedGatedLeakyA
     return y;
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 torch::autograd::variable_list grad_outputs) {
+  static variable_list backward(AutogradContext* context, variable_list grad_outputs) {
     check_differentiated_once("gated_leaky_average");
     const auto saved = context->get_saved_variables();
     const at::Tensor &x = saved[0], &gain = saved[1], &decay = saved[2], &initial = saved[3];
@@ -91,8 +88,8 @@ at::Tensor composed(const at::Tensor& x, const at::Tensor& decay, const at::Tens
 
 class FusedLeakyAverage : public torch::autograd::Function<FusedLeakyAverage> {
  public:
-  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x,
-                            const at::Tensor& decay, const at::Tensor& initial) {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& decay,
+                            const at::Tensor& initial) {
     const at::Tensor rows = with_contiguous_rows(x), decays = decay.contiguous();
     const at::Tensor start = initial.contiguous();
     const at::Tensor y = at::empty(x.sizes(), x.options());
@@ -104,8 +101,7 @@ class FusedLeakyAverage : public torch::autograd::Function<FusedLeakyAverage> {
     return y;
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 torch::autograd::variable_list grad_outputs) {
+  static variable_list backward(AutogradContext* context, variable_list grad_outputs) {
     check_differentiated_once("leaky_average");
     const auto saved = context->get_saved_variables();
     const at::Tensor &y = saved[0], &decay = saved[1], &initial = saved[2];
@@ -135,8 +131,7 @@ at::Tensor composed(const at::Tensor& x, const at::Tensor& mix) {
 
 class FusedPeekAverage : public torch::autograd::Function<FusedPeekAverage> {
  public:
-  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x,
-                            const at::Tensor& mix) {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& mix) {
     const at::Tensor rows = with_contiguous_rows(x), mixs = mix.contiguous();
     const at::Tensor y = at::empty(x.sizes(), x.options());
     cpu::peek_average({.x = sequence_of(rows), .mix = floats_of(mixs), .y = sequence_of(y)});
@@ -144,8 +139,7 @@ class FusedPeekAverage : public torch::autograd::Function<FusedPeekAverage> {
     return y;
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 torch::autograd::variable_list grad_outputs) {
+  static variable_list backward(AutogradContext* context, variable_list grad_outputs) {
     check_differentiated_once("peek_average");
     const auto saved = context->get_saved_variables();
     const at::Tensor &x = saved[0], &mix = saved[1];
@@ -168,8 +162,8 @@ at::Tensor composed(const at::Tensor& x, const at::Tensor& scale, double epsilon
 
 class FusedScaledUnitNorm : public torch::autograd::Function<FusedScaledUnitNorm> {
  public:
-  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x,
-                            const at::Tensor& scale, double epsilon) {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& scale,
+                            double epsilon) {
     const at::Tensor rows = with_contiguous_rows(x), scales = scale.contiguous();
     const at::Tensor y = at::empty(x.sizes(), x.options());
     cpu::scaled_unit_norm({.x = sequence_of(rows),
@@ -181,8 +175,7 @@ class FusedScaledUnitNorm : public torch::autograd::Function<FusedScaledUnitNorm
     return y;
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 torch::autograd::variable_list grad_outputs) {
+  static variable_list backward(AutogradContext* context, variable_list grad_outputs) {
     check_differentiated_once("scaled_unit_norm");
     const auto saved = context->get_saved_variables();
     const at::Tensor &x = saved[0], &scale = saved[1];

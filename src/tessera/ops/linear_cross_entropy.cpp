@@ -2,7 +2,6 @@
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
-#include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
 
@@ -104,12 +103,12 @@ Chunk compute_chunk(const Problem& problem, const at::Tensor& weights, int64_t f
 
 class LinearCrossEntropy : public torch::autograd::Function<LinearCrossEntropy> {
  public:
-  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& hidden,
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& hidden,
                             const at::Tensor& embedding, double logit_scale,
-                            const at::Tensor& targets, int64_t ignore_index, int64_t precision,
+                            const at::Tensor& targets, int64_t ignore_index, Precision precision,
                             bool wants_gradient) {
-    const Problem problem = prepare(hidden, embedding, logit_scale, targets, ignore_index,
-                                    static_cast<Precision>(precision));
+    const Problem problem =
+        prepare(hidden, embedding, logit_scale, targets, ignore_index, precision);
     const at::Tensor weight = problem.counted / problem.counted.sum().clamp_min(1);  // [N]
     at::Tensor loss = at::zeros({}, hidden.options());
     at::Tensor grad_hidden, grad_embedding;
@@ -131,8 +130,7 @@ class LinearCrossEntropy : public torch::autograd::Function<LinearCrossEntropy> 
     return loss;
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 torch::autograd::variable_list grad_outputs) {
+  static variable_list backward(AutogradContext* context, variable_list grad_outputs) {
     TORCH_CHECK(!at::GradMode::is_enabled(), "linear_cross_entropy has no second derivatives");
     const auto saved = context->get_saved_variables();
     const at::Tensor& grad_loss = grad_outputs[0];
@@ -168,8 +166,8 @@ at::Tensor linear_cross_entropy(const at::Tensor& hidden, const at::Tensor& embe
                 ", or take linear_cross_entropy_per_row");
   const bool wants_gradient =
       at::GradMode::is_enabled() && (hidden.requires_grad() || embedding.requires_grad());
-  return LinearCrossEntropy::apply(hidden, embedding, logit_scale, targets, ignore_index,
-                                   static_cast<int64_t>(precision), wants_gradient);
+  return LinearCrossEntropy::apply(hidden, embedding, logit_scale, targets, ignore_index, precision,
+                                   wants_gradient);
 }
 
 at::Tensor linear_cross_entropy_per_row(const at::Tensor& hidden, const at::Tensor& embedding,

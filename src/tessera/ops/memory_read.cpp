@@ -2,7 +2,6 @@
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
-#include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
 #include <limits>
@@ -131,7 +130,7 @@ cpu::SoftmaxRead describe(const at::Tensor& queries, const at::Tensor& slot_keys
 
 class FusedSlotRead : public torch::autograd::Function<FusedSlotRead> {
  public:
-  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& queries,
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& queries,
                             const at::Tensor& slot_keys, const at::Tensor& slot_values,
                             const Dropout& dropout, Precision precision) {
     const at::Tensor q = with_contiguous_rows(queries), k = with_contiguous_rows(slot_keys),
@@ -143,8 +142,7 @@ class FusedSlotRead : public torch::autograd::Function<FusedSlotRead> {
     return output;
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 torch::autograd::variable_list grad_outputs) {
+  static variable_list backward(AutogradContext* context, variable_list grad_outputs) {
     check_differentiated_once("slot_read");
     const auto saved = context->get_saved_variables();
     const at::Tensor &q = saved[0], &k = saved[1], &v = saved[2], &output = saved[3];

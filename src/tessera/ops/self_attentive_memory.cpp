@@ -1,7 +1,6 @@
 #include "tessera/ops/self_attentive_memory.h"
 
 #include <ATen/ATen.h>
-#include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
 
@@ -27,7 +26,7 @@ cpu::AttentionFactors factors_loop(const at::Tensor& queries, const at::Tensor& 
 
 class FusedAttentionFactors : public torch::autograd::Function<FusedAttentionFactors> {
  public:
-  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& queries,
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& queries,
                             const at::Tensor& keys) {
     const at::Tensor q = queries.contiguous(), k = keys.contiguous();
     const at::Tensor factors = at::empty({q.size(0), k.size(1), q.size(1), q.size(2)}, q.options());
@@ -36,8 +35,7 @@ class FusedAttentionFactors : public torch::autograd::Function<FusedAttentionFac
     return factors;
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 torch::autograd::variable_list grad_outputs) {
+  static variable_list backward(AutogradContext* context, variable_list grad_outputs) {
     check_differentiated_once("attention_factors");
     const auto saved = context->get_saved_variables();
     const at::Tensor &queries = saved[0], &keys = saved[1];
@@ -98,24 +96,24 @@ void multiply(const at::Tensor& a, const at::Tensor& b, at::Tensor product) {
 
 class BlockedDistil : public torch::autograd::Function<BlockedDistil> {
  public:
-  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& factors,
-                            const at::Tensor& values, const at::Tensor& weight, int64_t precision) {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& factors,
+                            const at::Tensor& values, const at::Tensor& weight,
+                            Precision precision) {
     const at::Tensor f = factors.contiguous(), v = values.contiguous();
-    const at::Tensor rounded = operand(weight, static_cast<Precision>(precision));
+    const at::Tensor rounded = operand(weight, precision);
     const int64_t Nq = f.size(2);
     const at::Tensor distilled = at::empty({f.size(0) * Nq, weight.size(0)}, f.options());
     BlocksOfS blocks(f, v);
     blocks.for_each([&](int64_t first, int64_t count) {
-      multiply(operand(blocks.form(first, count), static_cast<Precision>(precision)), rounded.t(),
+      multiply(operand(blocks.form(first, count), precision), rounded.t(),
                distilled.narrow(0, first * Nq, count * Nq));
     });
     context->save_for_backward({f, v, weight});
-    context->saved_data["precision"] = precision;
+    context->saved_data["precision"] = static_cast<int64_t>(precision);
     return distilled.view({f.size(0), Nq, weight.size(0)});
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 torch::autograd::variable_list grad_outputs) {
+  static variable_list backward(AutogradContext* context, variable_list grad_outputs) {
     check_differentiated_once("distil");
     const auto saved = context->get_saved_variables();
     const at::Tensor &f = saved[0], &v = saved[1], &weight = saved[2];
@@ -233,7 +231,7 @@ at::Tensor distil(const Associations& s, const at::Tensor& weight, Precision pre
   check_associations(s, "distil: associations");
   check_like(weight, {-1, s.factors.size(3) * s.values.size(2)}, s.values, "distil: weight");
   if (loops_run({s.factors, weight}) && s.factors.numel() > 0)
-    return BlockedDistil::apply(s.factors, s.values, weight, static_cast<int64_t>(precision));
+    return BlockedDistil::apply(s.factors, s.values, weight, precision);
   return rounded_matmul(associate(s.factors, s.values).flatten(2), weight.t(), precision);
 }
 
@@ -255,28 +253,27 @@ at::Tensor composed(const at::Tensor& memory, const at::Tensor& left, const at::
 
 class FusedGatedWrite : public torch::autograd::Function<FusedGatedWrite> {
  public:
-  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& memory,
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& memory,
                             const at::Tensor& left, const at::Tensor& right,
                             const at::Tensor& gate_weight, const at::Tensor& gate_input,
-                            int64_t precision) {
+                            Precision precision) {
     const at::Tensor m = memory.contiguous(), l = left.contiguous(), r = right.contiguous();
     const at::Tensor g = gate_input.contiguous();
     const at::Tensor squashed = at::empty_like(m);
     cpu::tanh({m.numel(), floats_of(m), squashed.data_ptr<float>()});
-    const at::Tensor gates = rounded_matmul(squashed.flatten(0, 1), gate_weight.t(),
-                                            static_cast<Precision>(precision));  // [B D, 2D]
+    const at::Tensor gates =
+        rounded_matmul(squashed.flatten(0, 1), gate_weight.t(), precision);  // [B D, 2D]
     const at::Tensor written = at::empty_like(m);
     cpu::GatedWrite loop = loop_of(m, l, r, gates);
     loop.gate_input = g.data_ptr<float>();
     loop.written = written.data_ptr<float>();
     cpu::gated_write(loop);
     context->save_for_backward({m, l, r, gate_weight, squashed, gates});
-    context->saved_data["precision"] = precision;
+    context->saved_data["precision"] = static_cast<int64_t>(precision);
     return written;
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 torch::autograd::variable_list grad_outputs) {
+  static variable_list backward(AutogradContext* context, variable_list grad_outputs) {
     check_differentiated_once("gated_write");
     const auto saved = context->get_saved_variables();
     const at::Tensor &m = saved[0], &l = saved[1], &r = saved[2];
@@ -327,8 +324,7 @@ at::Tensor gated_write(const at::Tensor& memory, const at::Tensor& left, const a
   check_like(gate_weight, {2 * D, D}, memory, "gated_write: gate_weight");
   check_like(gate_input, {B, 2 * D}, memory, "gated_write: gate_input");
   if (form == GateForm::kSigmoid && loops_run({memory}))
-    return FusedGatedWrite::apply(memory, left, right, gate_weight, gate_input,
-                                  static_cast<int64_t>(precision));
+    return FusedGatedWrite::apply(memory, left, right, gate_weight, gate_input, precision);
   return composed(memory, left, right, gate_weight, gate_input, form, precision);
 }
 

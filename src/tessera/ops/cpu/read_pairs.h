@@ -6,7 +6,6 @@
 
 #include "tessera/ops/cpu/dot_products.h"
 #include "tessera/ops/cpu/load_weights.h"
-#include "tessera/ops/cpu/tensor_views.h"
 #include "tessera/simd/integer_vector.h"
 
 namespace tessera::ops::cpu::TESSERA_ISA {
@@ -207,7 +206,7 @@ inline void score(const float* query, const Element* keys, int64_t count, int64_
   Vector best[queries], results[queries];
   for (Vector& one : best) one = fill(-INFINITY);
   for (int64_t i = 0; i < count; i += kRowsTogether) {
-    const int64_t rows = count - i < kRowsTogether ? count - i : kRowsTogether;
+    const int64_t rows = smaller(count - i, kRowsTogether);
     dot_products<queries>(query, keys + i * D, rows, D, results);
     for (int q = 0; q < queries; ++q) {
       store_part(scores + q * count + i, results[q], rows);

@@ -2,7 +2,6 @@
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
-#include <torch/csrc/autograd/custom_function.h>
 #include <torch/version.h>
 
 #include <algorithm>
@@ -94,12 +93,12 @@ void check_differentiated_once(const char* op) {
       "exist");
 }
 
-void save_dropout(torch::autograd::AutogradContext* context, const Dropout& dropout) {
+void save_dropout(AutogradContext* context, const Dropout& dropout) {
   context->saved_data["probability"] = dropout.probability;
   context->saved_data["seed"] = static_cast<int64_t>(dropout.seed);
 }
 
-Dropout saved_dropout(torch::autograd::AutogradContext* context) {
+Dropout saved_dropout(AutogradContext* context) {
   return {context->saved_data["probability"].toDouble(),
           static_cast<uint64_t>(context->saved_data["seed"].toInt())};
 }

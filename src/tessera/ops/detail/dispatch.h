@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <torch/csrc/autograd/custom_function.h>
 
 #include <initializer_list>
 #include <utility>
@@ -10,11 +11,10 @@
 #include "tessera/ops/dropout.h"
 #include "tessera/ops/number_formats.h"
 
-namespace torch::autograd {
-struct AutogradContext;
-}
-
 namespace tessera::ops {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
 
 // The one place that decides whether an op runs a loop of ops/cpu or is composed of tensor
 // functions: no other file asks for a device.
@@ -55,8 +55,8 @@ bool needs_gradient(std::initializer_list<at::Tensor> tensors);
 void check_differentiated_once(const char* op);
 
 /// Keeps a dropout for the backward pass, which draws the mask again.
-void save_dropout(torch::autograd::AutogradContext* context, const Dropout& dropout);
-Dropout saved_dropout(torch::autograd::AutogradContext* context);
+void save_dropout(AutogradContext* context, const Dropout& dropout);
+Dropout saved_dropout(AutogradContext* context);
 
 // Tensors as the loops see them; they must outlive these views.
 

@@ -1,7 +1,5 @@
 #include "tessera/ops/cpu/bfloat16/digit_products.h"
 
-#include <omp.h>
-
 #include <cstring>
 
 #include "tessera/ops/cpu/bfloat16/bfloat16_block.h"

@@ -40,19 +40,12 @@ float factor(const HeadFactor& f, float x) {
 }
 
 RowProducts product(const Projection& map, int64_t B, int64_t C, const float* x, float* y) {
-  RowProducts f;
-  f.rows = B;
-  f.inputs = f.outputs = C;
-  f.x = x;
-  f.weight = map.weight;
-  f.bias = map.bias;
-  f.y = y;
-  return f;
+  return {
+      .rows = B, .inputs = C, .outputs = C, .x = x, .weight = map.weight, .bias = map.bias, .y = y};
 }
 
 /// The outputs of head h, from x or, where the weights are of 8 bits, from x in whole numbers.
-void project_head(const RowProducts& given, const Int8Vectors& x, int64_t h, int64_t D) {
-  RowProducts f = given;
+void project_head(RowProducts f, const Int8Vectors& x, int64_t h, int64_t D) {
   f.rounded = x;
   multiply_rows(f, h * D, (h + 1) * D);
 }
@@ -100,8 +93,7 @@ void store_row(const float* x, int64_t D, int8_t* row) {
   auto* scales = reinterpret_cast<BFloat16*>(row + weight_blocks(D) * kWeightBlock);
   std::memset(row, 0, weight_blocks(D) * kWeightBlock);
   for (int64_t block = 0; block < weight_blocks(D); ++block) {
-    const int64_t first = block * kWeightBlock,
-                  count = D - first < kWeightBlock ? D - first : kWeightBlock;
+    const int64_t first = block * kWeightBlock, count = smaller(D - first, kWeightBlock);
     float largest = 0, zero = 0;  // zero becomes NaN where an element is not finite
     for (int64_t d = first; d < first + count; ++d) {
       largest = std::fmax(largest, std::abs(x[d]));

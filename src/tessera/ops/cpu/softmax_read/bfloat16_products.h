@@ -150,7 +150,7 @@ struct PairGradient {
         Vector block[16];
         for (int64_t k = 0; k < 16; ++k) block[k] = load(columns + (d + k) * stride + i);
         transpose(block);
-        for (int64_t k = 0; k < lesser(16, N - i); ++k)
+        for (int64_t k = 0; k < smaller(16, N - i); ++k)
           store_part(target.row(group, i + k, h) + d, block[k], D - d);
       }
   }
@@ -200,7 +200,7 @@ inline void add_weighted_pairs(const Tile& tile, const WeightTile& weights, cons
                                float* result) {
   const int64_t width = padded_width(tile.read.D);
   for (int64_t r = 0; r < tile.rows; r += kBlock) {
-    const int64_t depth = tile.visible(lesser(tile.rows, r + kBlock) - 1);
+    const int64_t depth = tile.visible(smaller(tile.rows, r + kBlock) - 1);
     for (int64_t d = 0; d < width; d += kBlock)
       block_product<true>(round_up(depth, kBlock) / kBlock, weights.rows + r * kRoundedStride,
                           kRoundedStride,

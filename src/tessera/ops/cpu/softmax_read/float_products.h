@@ -164,7 +164,7 @@ struct PairPanels {
           block[k] = i + k < N ? load_weights(source.row<Element>(b, i + k, h), d, D) : Vector{};
         transpose(block);
         float* columns = panels + i / kPanel * kPanel * D + d * kPanel + i % kPanel;
-        for (int64_t k = 0; k < lesser(kLanes, D - d); ++k) store(columns + k * kPanel, block[k]);
+        for (int64_t k = 0; k < smaller(kLanes, D - d); ++k) store(columns + k * kPanel, block[k]);
       }
   }
 };
@@ -220,7 +220,7 @@ inline void score(const Tile& tile, const QueryRows& queries, const PairPanels& 
   const int64_t D = tile.read.D, width = padded_width(D);
   for (int64_t j = 0; j < tile.pairs; j += kPanel) {
     const int64_t row = tile.first_reader(j);
-    const int64_t columns = lesser(kPanel, round_up(tile.pairs - j, kLanes));
+    const int64_t columns = smaller(kPanel, round_up(tile.pairs - j, kLanes));
     product<false>(tile.rows - row, columns, D, {queries.rows + row * width, width, 1},
                    pairs.panels + (tile.first_pair + j) * D, kPanel, scores.row(row) + j,
                    kTileStride);
@@ -233,7 +233,7 @@ inline void add_weighted_pairs(const Tile& tile, const WeightTile& weights, cons
   const int64_t width = padded_width(tile.read.D);
   const int64_t slice = tile.on_diagonal() ? kSlice : tile.rows;
   for (int64_t r = 0; r < tile.rows; r += slice) {
-    const int64_t count = lesser(slice, tile.rows - r);
+    const int64_t count = smaller(slice, tile.rows - r);
     product<true>(count, width, tile.visible(r + count - 1), {weights.row(r), kTileStride, 1},
                   pairs.rows + tile.first_pair * width, width, result + r * width, width);
   }
@@ -246,7 +246,7 @@ inline void add_weighted_queries(const Tile& tile, const WeightTile& weights,
   const int64_t slice = tile.on_diagonal() ? kSlice : tile.pairs;
   for (int64_t j = 0; j < tile.pairs; j += slice) {
     const int64_t row = tile.first_reader(j);
-    product<true>(lesser(slice, tile.pairs - j), width, tile.rows - row,
+    product<true>(smaller(slice, tile.pairs - j), width, tile.rows - row,
                   {weights.row(row) + j, 1, kTileStride}, queries.rows + row * width, width,
                   gradient.rows + (tile.first_pair + j) * width, width);
   }

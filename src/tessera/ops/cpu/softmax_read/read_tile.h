@@ -5,13 +5,11 @@
 #include "tessera/ops/cpu/dropout.h"
 #include "tessera/ops/cpu/load_weights.h"
 #include "tessera/ops/cpu/softmax_read/softmax_read.h"
+#include "tessera/simd/integer_vector.h"
 #include "tessera/simd/vector.h"
 
 namespace tessera::ops::cpu::TESSERA_ISA {
 
-inline int64_t lesser(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
 inline int64_t greater(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
@@ -31,18 +29,18 @@ struct Tile {
         b(b_),
         h(h_),
         first_query(first_query_),
-        rows(lesser(block, read_.T - first_query_)),
+        rows(smaller(block, read_.T - first_query_)),
         dropout_head(dropout_head_key(read_.dropout_seed, b_, h_)),
         dropout_threshold(cpu::dropout_threshold(read_.dropout_probability)) {}
 
   /// Pairs that any query of the block reads.
   int64_t pairs_read() const {
-    return read.causal ? greater(0, lesser(read.N, first_query + rows - read.lag)) : read.N;
+    return read.causal ? greater(0, smaller(read.N, first_query + rows - read.lag)) : read.N;
   }
   /// Pairs of this tile that row r reads.
   int64_t visible(int64_t r) const {
     if (!read.causal) return pairs;
-    return greater(0, lesser(pairs, first_query + r - read.lag + 1 - first_pair));
+    return greater(0, smaller(pairs, first_query + r - read.lag + 1 - first_pair));
   }
   /// The first pair that any query of the block reads, or one a little before it where blocks of
   /// products begin.
@@ -55,12 +53,12 @@ struct Tile {
   int64_t outside_window(int64_t r) const {
     if (read.window == 0) return 0;
     const int64_t first = first_query + r - read.lag - read.window + 1;
-    return lesser(visible(r), greater(0, first - first_pair));
+    return smaller(visible(r), greater(0, first - first_pair));
   }
   /// The first row that reads this tile's pair j.
   int64_t first_reader(int64_t j) const {
     if (!read.causal) return 0;
-    return lesser(rows, greater(0, first_pair + j + read.lag - first_query));
+    return smaller(rows, greater(0, first_pair + j + read.lag - first_query));
   }
   bool on_diagonal() const { return visible(0) < pairs; }
 

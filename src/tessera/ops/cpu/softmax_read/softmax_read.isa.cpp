@@ -126,7 +126,7 @@ void read_block(const SoftmaxReadForward& forward, Tile tile, ForwardWork& work)
   RunningSum running[kQueryBlock];
   const int64_t end = tile.pairs_read();
   for (tile.first_pair = tile.first_read(); tile.first_pair < end; tile.first_pair += kPairBlock) {
-    tile.pairs = lesser(kPairBlock, end - tile.first_pair);
+    tile.pairs = smaller(kPairBlock, end - tile.first_pair);
     score(tile, work.queries, work.keys, work.weights);
     for (int64_t r = 0; r < tile.rows; ++r) {
       const float factor = update_row(tile, r, work.weights, running[r]);
@@ -213,7 +213,7 @@ void differentiate_block(const SoftmaxReadBackward& backward, Tile tile, Backwar
 
   const int64_t end = tile.pairs_read();
   for (tile.first_pair = tile.first_read(); tile.first_pair < end; tile.first_pair += kPairBlock) {
-    tile.pairs = lesser(kPairBlock, end - tile.first_pair);
+    tile.pairs = smaller(kPairBlock, end - tile.first_pair);
     score(tile, work.queries, work.keys, work.weights);
     score(tile, work.grad_output, work.values, work.grad_scores);
     for (int64_t r = 0; r < tile.rows; ++r)
@@ -281,7 +281,7 @@ void softmax_read_backward(const SoftmaxReadBackward& backward) {
         pack(read.values, first, h, read, work.values);
         work.grad_keys.clear();
         work.grad_values.clear();
-        for (int64_t b = first; b < lesser(read.B, first + group_size); ++b)
+        for (int64_t b = first; b < smaller(read.B, first + group_size); ++b)
           for (int64_t t = 0; t < read.T; t += kQueryBlock)
             differentiate_block(backward, Tile(read, b, h, t, kQueryBlock), work);
         work.grad_keys.unpack(backward.grad_keys, group, h);
