@@ -82,16 +82,16 @@ RC_GTEST_PROP(EscapeMarkup, AnyBytesAreSafeInsideAnElement, (const std::string& 
 }
 
 TEST(WrapText, BreaksBetweenWords) {
-  EXPECT_EQ(wrap_text("one two three", 60, 12),
+  EXPECT_EQ(wrap_text("one two three", 60),
             (std::vector<std::string>{"one two", "three"}));  // 7 x 12 x 0.58 = 49 px
-  EXPECT_EQ(wrap_text("unbreakable", 10, 12), std::vector<std::string>{"unbreakable"});
-  EXPECT_TRUE(wrap_text("", 10, 12).empty());
+  EXPECT_EQ(wrap_text("unbreakable", 10), std::vector<std::string>{"unbreakable"});
+  EXPECT_TRUE(wrap_text("", 10).empty());
 }
 
 TEST(ShortenText, KeepsWholeCharacters) {
-  EXPECT_EQ(shorten_text("short", 100, 12), "short");
-  EXPECT_EQ(shorten_text("ääääääääää", 40, 12), "ääää…");
-  EXPECT_EQ(shorten_text("abc", 1, 12), "…");
+  EXPECT_EQ(shorten_text("short", 100), "short");
+  EXPECT_EQ(shorten_text("ääääääääää", 40), "ääää…");
+  EXPECT_EQ(shorten_text("abc", 1), "…");
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ bool is_power_of_ten(const Tick& tick) {
 
 double label_room(const Ticks& ticks) {
   double room = 0;
-  for (const Tick& tick : ticks.ticks) room = std::max(room, text_width(tick.label, kFontSize));
+  for (const Tick& tick : ticks.ticks) room = std::max(room, text_width(tick.label));
   return room + 10;
 }
 
@@ -51,7 +51,7 @@ void ChartFrame::draw_head(const std::string& title, const std::vector<LegendEnt
     cursor_ += 20;
   }
   if (!legend.empty()) draw_legend(legend);
-  for (const std::string& line : wrap_text(y_label, width_ - 2 * kEdge, kFontSize)) {
+  for (const std::string& line : wrap_text(y_label, width_ - 2 * kEdge)) {
     svg_.text(kEdge, cursor_ + 16, line, "muted");
     cursor_ += kLineHeight;
   }
@@ -62,8 +62,8 @@ void ChartFrame::draw_legend(const std::vector<LegendEntry>& legend) {
   double x = kEdge;
   double y = cursor_ + 14;
   for (const LegendEntry& entry : legend) {
-    const std::string name = shorten_text(entry.name, width_ - 2 * kEdge - 24, kFontSize);
-    const double needed = 24 + text_width(name, kFontSize);
+    const std::string name = shorten_text(entry.name, width_ - 2 * kEdge - 24);
+    const double needed = 24 + text_width(name);
     if (x > kEdge && x + needed > width_ - kEdge) {
       x = kEdge;
       y += 19;
@@ -96,7 +96,7 @@ std::vector<Box> ChartFrame::place_tiles(std::size_t count, double aspect) {
 }
 
 void ChartFrame::draw_tile_name(const Box& tile, const std::string& name) {
-  svg_.text(tile.left, tile.bottom + 14, shorten_text(name, tile.width(), kFontSize), "muted");
+  svg_.text(tile.left, tile.bottom + 14, shorten_text(name, tile.width()), "muted");
 }
 
 void ChartFrame::draw_y_axis(const AxisMap& y, const Ticks& ticks) {
@@ -121,7 +121,7 @@ void ChartFrame::draw_x_axis(const AxisMap& x, const Ticks& ticks) {
     std::stable_partition(labelled.begin(), labelled.end(), is_power_of_ten);
   std::vector<std::pair<double, double>> taken;  // left and right ends of labels
   for (const Tick& tick : labelled) {
-    const double pixel = x.pixel(tick.value), half = text_width(tick.label, kFontSize) / 2 + 3;
+    const double pixel = x.pixel(tick.value), half = text_width(tick.label) / 2 + 3;
     const bool touches = std::ranges::any_of(taken, [&](const auto& label) {
       return pixel - half < label.second && pixel + half > label.first;
     });
@@ -135,13 +135,13 @@ void ChartFrame::draw_x_axis(const AxisMap& x, const Ticks& ticks) {
 void ChartFrame::draw_x_names(const std::vector<std::string>& names, const std::string& label) {
   const double step = plot_.width() / static_cast<double>(std::max<std::size_t>(names.size(), 1));
   double widest = 0;
-  for (const std::string& name : names) widest = std::max(widest, text_width(name, kFontSize));
+  for (const std::string& name : names) widest = std::max(widest, text_width(name));
   const double allowed = std::max(step - 4, std::min(widest, 90.0));
   const double needed = std::min(widest, allowed) + 8;
   const auto stride = std::max<std::size_t>(1, static_cast<std::size_t>(std::ceil(needed / step)));
   for (std::size_t i = 0; i < names.size(); i += stride) {
     svg_.text(plot_.left + (static_cast<double>(i) + 0.5) * step, plot_.bottom + 18,
-              shorten_text(names[i], allowed, kFontSize), "muted", Anchor::kMiddle);
+              shorten_text(names[i], allowed), "muted", Anchor::kMiddle);
   }
   draw_x_label(label);
 }
@@ -150,7 +150,7 @@ void ChartFrame::draw_x_label(const std::string& label) {
   cursor_ = plot_.bottom + 24;
   const double middle = (plot_.left + plot_.right) / 2;
   const double room = 2 * std::min(middle, width_ - middle) - kEdge;
-  for (const std::string& line : wrap_text(label, room, kFontSize)) {
+  for (const std::string& line : wrap_text(label, room)) {
     svg_.text(middle, cursor_ + 16, line, "muted", Anchor::kMiddle);
     cursor_ += kLineHeight;
   }
@@ -159,7 +159,7 @@ void ChartFrame::draw_x_label(const std::string& label) {
 
 void ChartFrame::draw_notes(const std::vector<std::string>& notes) {
   for (const std::string& note : notes) {
-    for (const std::string& line : wrap_text(note, width_ - 2 * kEdge, kFontSize)) {
+    for (const std::string& line : wrap_text(note, width_ - 2 * kEdge)) {
       svg_.text(kEdge, cursor_ + 18, line, "muted");
       cursor_ += 17;
     }

@@ -44,7 +44,7 @@ std::string hex(const std::array<int, 3>& colour) {
 
 double widest(const std::vector<std::string>& names) {
   double width = 0;
-  for (const std::string& name : names) width = std::max(width, text_width(name, kFontSize));
+  for (const std::string& name : names) width = std::max(width, text_width(name));
   return width;
 }
 
@@ -149,7 +149,7 @@ void HeatMap::draw_cells(SvgWriter& svg, const Box& plot, const AxisMap& colours
                       place + "\n" + significant_text(value, 6));
       const bool vanishes = colours.scale() == Scale::kLinear && std::abs(value) < negligible;
       const std::string number = vanishes ? "0" : readable_number(significant_text(value, 2));
-      if (height < 18 || width < 32 || text_width(number, kFontSize) > width - 4) continue;
+      if (height < 18 || width < 32 || text_width(number) > width - 4) continue;
       svg.text(x + width / 2, y + height / 2 + 4, number, share < 0.62 ? "on-dark" : "on-light",
                Anchor::kMiddle);
     }
@@ -162,7 +162,7 @@ void HeatMap::draw_row_names(SvgWriter& svg, const Box& plot) const {
   for (std::size_t row = 0; row < rows_.size(); ++row) {
     const double y = plot.top + (static_cast<double>(row) + 0.5) * step;
     if (y < free_from) continue;
-    svg.text(plot.left - 8, y + 4, shorten_text(rows_[row], 120, kFontSize), "muted", Anchor::kEnd);
+    svg.text(plot.left - 8, y + 4, shorten_text(rows_[row], 120), "muted", Anchor::kEnd);
     free_from = y + 15;
   }
 }

@@ -115,14 +115,17 @@ std::vector<double> x_values(const LineChart& chart) {
   return values;
 }
 
+// The lower end of a band, on a log axis as far below a point as the upper end is above it.
+double lower_end(double y, double spread, Scale scale) {
+  return scale == Scale::kLog ? y * y / (y + spread) : y - spread;
+}
+
 std::vector<double> y_values(const LineChart& chart, Scale scale) {
   std::vector<double> values;
   for (const Series& series : chart.series()) {
     for (const ChartPoint& point : series.points) {
       values.push_back(point.y);
-      // On a log axis a band is as high below a point as above it.
-      values.push_back(scale == Scale::kLog ? point.y * point.y / (point.y + point.spread)
-                                            : point.y - point.spread);
+      values.push_back(lower_end(point.y, point.spread, scale));
       values.push_back(point.y + point.spread);
     }
   }
@@ -149,24 +152,25 @@ LineChartDrawing::LineChartDrawing(const LineChart& chart, const Axis& x, const 
 void LineChartDrawing::choose_colours() {
   const auto& all = chart_.series();
   colours_.assign(all.size(), -1);
+  const auto colour_of_name = [&](const std::string& name) {
+    int colour = -1;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (colours_[i] >= 0 && all[i].name == name) colour = colours_[i];
+    return colour;
+  };
   int next = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const bool coloured =
-        all[i].style == SeriesStyle::kLine || all[i].style == SeriesStyle::kPoints;
-    if (coloured) colours_[i] = next++;
+    if (all[i].style == SeriesStyle::kLine || all[i].style == SeriesStyle::kPoints)
+      colours_[i] = next++;
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (!stands_beside(all[i])) continue;
-    for (std::size_t j = 0; j < all.size(); ++j) {
-      if (colours_[j] >= 0 && all[j].name == all[i].name) colours_[i] = colours_[j];
-    }
+    colours_[i] = colour_of_name(all[i].name);
     if (colours_[i] < 0) colours_[i] = next++;
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (all[i].style != SeriesStyle::kReference || all[i].colour_of.empty()) continue;
-    for (std::size_t j = 0; j < all.size(); ++j) {
-      if (colours_[j] >= 0 && all[j].name == all[i].colour_of) colours_[i] = colours_[j];
-    }
+    if (all[i].style == SeriesStyle::kReference && !all[i].colour_of.empty())
+      colours_[i] = colour_of_name(all[i].colour_of);
   }
 }
 
@@ -285,10 +289,7 @@ void LineChartDrawing::draw_spread(const Series& series, const Stretch& stretch,
   const Box& plot = frame_.plot();
   const auto edge = [&](const ChartPoint& point, double sign) {
     const double spread = std::isfinite(point.spread) ? std::abs(point.spread) : 0;
-    double value = point.y + sign * spread;
-    // On a log axis a band is as high below a point as above it.
-    if (sign < 0 && y_axis_.scale == Scale::kLog && point.y > 0)
-      value = point.y * point.y / (point.y + spread);
+    const double value = sign > 0 ? point.y + spread : lower_end(point.y, spread, y_axis_.scale);
     return y_.can_show(value) ? y_.pixel(value) : plot.bottom;
   };
   std::string upper, lower;
@@ -346,7 +347,7 @@ void LineChartDrawing::draw_marks() {
     const double x = x_.can_show(mark.x) ? x_.pixel(mark.x) : -1;
     if (x < plot.left || x > plot.right) continue;
     svg_.line(x, plot.top, x, plot.bottom, "reference");
-    const double end = x + 4 + text_width(mark.name, 12);
+    const double end = x + 4 + text_width(mark.name);
     const auto row =
         std::find_if(free_from.begin(), free_from.end(), [x](double free) { return free <= x; });
     if (row == free_from.end() || end > plot.right) continue;

@@ -151,15 +151,10 @@ std::vector<std::string> wrap_text(std::string_view text, double width, double f
   return lines;
 }
 
-std::string shorten_text(std::string_view text, double width, double font_size) {
-  if (text_width(text, font_size) <= width) return std::string(text);
-  while (!text.empty() && text_width(text, font_size) + font_size > width) {
-    do {
-      const bool continuation = utf8::continues_character(text.back());
-      text.remove_suffix(1);
-      if (!continuation) break;
-    } while (!text.empty());
-  }
+std::string shorten_text(std::string_view text, double width) {
+  if (text_width(text) <= width) return std::string(text);
+  while (!text.empty() && text_width(text) + kFontSize > width)
+    text = utf8::beginning_of(text, text.size() - 1);
   return std::string(text) + "…";
 }
 

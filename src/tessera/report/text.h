@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,12 +36,13 @@ std::string printable_text(std::string_view text);
 constexpr double kFontSize = 12;
 
 /// Estimated width in pixels of one line of sans-serif text.
-double text_width(std::string_view text, double font_size);
+double text_width(std::string_view text, double font_size = kFontSize);
 
 /// The words of `text` on lines at most `width` pixels wide (one word is never broken).
-std::vector<std::string> wrap_text(std::string_view text, double width, double font_size);
+std::vector<std::string> wrap_text(std::string_view text, double width,
+                                   double font_size = kFontSize);
 
 /// `text`, cut and ended with an ellipsis where it is wider than `width` pixels.
-std::string shorten_text(std::string_view text, double width, double font_size);
+std::string shorten_text(std::string_view text, double width);
 
 }  // namespace tessera

@@ -7,7 +7,6 @@
 #include <map>
 
 #include "tessera/base/error.h"
-#include "tessera/report/text.h"
 
 namespace tessera {
 namespace {

@@ -31,8 +31,7 @@ std::vector<double> heights_of(const std::vector<EndName>& names, const Box& plo
 
 double end_name_room(const std::vector<std::string>& names) {
   double room = 8;
-  for (const std::string& name : names)
-    room = std::max(room, kSampleRoom + text_width(name, kFontSize));
+  for (const std::string& name : names) room = std::max(room, kSampleRoom + text_width(name));
   return room;
 }
 
