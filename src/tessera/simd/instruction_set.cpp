@@ -1,7 +1,5 @@
 #include "tessera/simd/instruction_set.h"
 
-#include <fmt/ranges.h>
-
 #ifdef __x86_64__
 #include <cpuid.h>
 #include <sys/syscall.h>
@@ -12,7 +10,7 @@
 #include <array>
 #include <cstdlib>
 
-#include "tessera/base/error.h"
+#include "tessera/base/config.h"
 
 namespace tessera::simd {
 namespace {
@@ -82,10 +80,8 @@ std::string_view name_of(InstructionSet set) {
 }
 
 InstructionSet named_instruction_set(std::string_view name) {
-  const auto* found = std::ranges::find(kNames, name);
-  check_argument(found != kNames.end(), "TESSERA_INSTRUCTION_SET is '{}', expected one of: {}",
-                 name, fmt::join(kNames, ", "));
-  return static_cast<InstructionSet>(found - kNames.begin());
+  return static_cast<InstructionSet>(
+      config::index_of_name(kNames, name, "TESSERA_INSTRUCTION_SET"));
 }
 
 InstructionSet instruction_set() {
