@@ -21,6 +21,13 @@ std::string unsigned_zero(std::string text) {
   return is_zero && text.starts_with('-') ? text.substr(1) : text;
 }
 
+struct Entity {
+  char character;
+  std::string_view text;
+};
+constexpr Entity kEntities[] = {
+    {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}};
+
 bool is_control(char c) {
   const auto byte = static_cast<std::uint8_t>(c);
   return (byte < 0x20 && c != '\t' && c != '\n' && c != '\r') || byte == 0x7F;
@@ -96,25 +103,11 @@ std::string escape_markup(std::string_view text) {
   std::string escaped;
   escaped.reserve(text.size());
   for (const char c : printable_text(text)) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      case '\'':
-        escaped += "&#39;";
-        break;
-      default:
-        escaped += c;
-    }
+    const auto* const entity = std::ranges::find(kEntities, c, &Entity::character);
+    if (entity != std::end(kEntities))
+      escaped += entity->text;
+    else
+      escaped += c;
   }
   return escaped;
 }

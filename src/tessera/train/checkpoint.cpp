@@ -82,12 +82,8 @@ NamedTensors parameters_and_buffers(const torch::nn::Module& module) {
 
 /// Copies what the file holds into the targets of these names, after all of them were checked.
 void copy_into(const NamedTensors& targets, const TensorFile& file) {
-  for (const auto& [name, target] : targets) {
-    const at::Tensor& source = file.at(name, target.sizes().vec());
-    if (source.scalar_type() != target.scalar_type())
-      throw DataError(file.path, "tensor '{}' has type {}, expected {}", name,
-                      at::toString(source.scalar_type()), at::toString(target.scalar_type()));
-  }
+  for (const auto& [name, target] : targets)
+    file.at(name, target.sizes().vec(), target.scalar_type());
   at::NoGradGuard no_grad;
   for (const auto& [name, target] : targets) target.copy_(file.tensors.at(name));
 }

@@ -162,8 +162,6 @@ MetricsForm tensorboard_form(double began) {
           [began](const Json& line) { return event_of(line, began); }};
 }
 
-using config::Json;
-
 /// A file of one form, to which lines are appended.
 class MetricsLog::File {
  public:
@@ -175,13 +173,9 @@ class MetricsLog::File {
     descriptor_ = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
     if (descriptor_ < 0) throw SystemError(path_.native(), "open", errno);
   }
-  File(File&& other) noexcept
-      : path_(std::move(other.path_)),
-        form_(std::move(other.form_)),
-        descriptor_(std::exchange(other.descriptor_, -1)) {}
-  ~File() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  ~File() { ::close(descriptor_); }
 
   void write(const Json& line) { write_all(descriptor_, form_.bytes_of(line), path_); }
 
@@ -192,7 +186,7 @@ class MetricsLog::File {
  private:
   std::filesystem::path path_;
   MetricsForm form_;
-  int descriptor_ = -1;
+  int descriptor_;
 };
 
 MetricsLog::MetricsLog(const std::filesystem::path& path, int64_t through_step,

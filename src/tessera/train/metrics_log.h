@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <list>
 #include <map>
 #include <string>
 #include <vector>
@@ -54,7 +55,7 @@ class MetricsLog {
 
  private:
   class File;
-  std::vector<File> files_;  // the log itself first
+  std::list<File> files_;  // the log itself first
 };
 
 /// The one of an evaluation's metrics that ranks the weights; NaN: not measured.
