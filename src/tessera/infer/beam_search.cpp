@@ -38,26 +38,22 @@ class MostProbable {
   explicit MostProbable(size_t most) : most_(most) {}
 
   void add(const Extension& extension) {
-    if (extension.log_probability < lowest_) return;
+    const bool full = kept_.size() == most_;
+    if (full && !before(extension, kept_.front())) return;
     kept_.push_back(extension);
-    if (kept_.size() >= 2 * most_) cut();
+    std::push_heap(kept_.begin(), kept_.end(), before);
+    if (!full) return;
+    std::pop_heap(kept_.begin(), kept_.end(), before);
+    kept_.pop_back();
   }
   std::vector<Extension> sorted() && {
-    if (kept_.size() > most_) cut();
-    std::sort(kept_.begin(), kept_.end(), before);
+    std::sort_heap(kept_.begin(), kept_.end(), before);
     return std::move(kept_);
   }
 
  private:
-  void cut() {
-    std::nth_element(kept_.begin(), kept_.begin() + most_ - 1, kept_.end(), before);
-    kept_.resize(most_);
-    lowest_ = kept_.back().log_probability;
-  }
-
   size_t most_;
-  double lowest_ = -INFINITY;
-  std::vector<Extension> kept_;
+  std::vector<Extension> kept_;  // a heap with the least probable in front
 };
 
 class Search {

@@ -7,7 +7,6 @@
 #include "tessera/base/error.h"
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/model/language_model.h"
-#include "tessera/model/model_kind.h"
 #include "tessera/tensor/device.h"
 
 namespace tessera {

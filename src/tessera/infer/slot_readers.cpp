@@ -24,10 +24,13 @@ constexpr int64_t kBefore = 6;    // tokens kept before a reader
 constexpr int64_t kContext = 8;   // these, the reader and the next
 constexpr int64_t kMostTokens = 200'000;
 
-SlotModel& slots_of(LanguageModel& model) {
-  if (auto* result = dynamic_cast<SlotModel*>(&model)) return *result;
-  throw UsageError("a model of kind '{}' has no learned slots", model.kind());
-}
+/// Blocks, heads of a block, and slots of a head.
+struct SlotSizes {
+  int64_t L, H, M;
+
+  explicit SlotSizes(const MemoryMosaicConfig& config)
+      : L(config.layers), H(config.heads), M(config.slots() * config.persistent_count) {}
+};
 
 /// The readers of the slots of one block so far, largest weight first: weights and positions in
 /// the text, [H M, kReaders].
@@ -73,9 +76,10 @@ std::string weights_checksum(const std::filesystem::path& model_folder) {
 
 SlotReaders SlotReaders::measure(LanguageModel& model, const Tokens& text,
                                  const OnProgress& on_progress) {
-  SlotModel& source = slots_of(model);
+  auto* source = dynamic_cast<MemoryMosaic*>(&model);
+  check_argument(source, "a model of kind '{}' has no learned slots", model.kind());
   check_argument(!text.empty(), "the text has no tokens that could read a slot");
-  const int64_t L = source.slot_layers(), H = source.slot_heads(), M = source.slots_per_head();
+  const auto [L, H, M] = SlotSizes(source->configuration());
   const int64_t window = model.window();
   const int64_t length = std::ssize(text), windows = (length + window - 1) / window;
   const int64_t apart = (length + kMostTokens - 1) / kMostTokens;  // windows from one to the next
@@ -84,7 +88,7 @@ SlotReaders SlotReaders::measure(LanguageModel& model, const Tokens& text,
   for (int64_t index = 0; index < windows; index += apart) {
     const int64_t first = index * window, count = std::min(window, length - first);
     const Tokens read(text.begin() + first, text.begin() + first + count);
-    source.visit_slot_weights(
+    source->visit_slot_weights(
         at::tensor(read, at::kLong).unsqueeze(0), [&](int64_t layer, const at::Tensor& weights) {
           blocks[layer].add(weights[0].flatten(1).to(at::kCPU, at::kFloat), first);
         });
@@ -112,14 +116,14 @@ void SlotReaders::save(const std::filesystem::path& model_folder) const {
 std::shared_ptr<const SlotReaders> SlotReaders::load(const std::filesystem::path& model_folder,
                                                      LanguageModel& model) {
   const auto path = model_folder / kFile;
-  const auto* source = dynamic_cast<SlotModel*>(&model);
+  const auto* source = dynamic_cast<MemoryMosaic*>(&model);
   if (!source || !std::filesystem::exists(path)) return nullptr;
   const TensorFile file = TensorFile::load(path);
   if (file.metadata_at("format") != kSlotsFormat)
     throw DataError(file.path, "is not a table of slots of this version");
   if (file.metadata_at("model") != weights_checksum(model_folder)) return nullptr;
   auto result = std::make_shared<SlotReaders>();
-  const int64_t L = source->slot_layers(), H = source->slot_heads(), M = source->slots_per_head();
+  const auto [L, H, M] = SlotSizes(source->configuration());
   result->weights_ = file.at("weights", {L, H, M, kReaders}, at::kFloat);
   result->contexts_ = file.at("contexts", {L, H, M, kReaders, kContext}, at::kInt);
   const at::Tensor& ids = result->contexts_;

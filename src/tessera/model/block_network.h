@@ -83,9 +83,11 @@ struct BlockStates {
 };
 
 /// A language model of equal blocks: embedding, blocks, norm, and logits by the tied embedding.
-/// A Block is a module holder made of (config, device) with forward(x, dropout_seed) for whole
-/// sequences, read(x, state) that goes on from a state and returns the next, and check_state() and
-/// state_from() for its State.
+/// A Block is a module holder made of (config, device) with a State and, for x [B, T, C] -> [B, T,
+/// C], forward(x, dropout_seed) for whole sequences and read(x, state), the same without dropout or
+/// gradient, going on from a state, with the next one. check_state(state, batch) throws UsageError
+/// unless the state is one of this block for `batch` sequences; state_from() is as
+/// SequenceModel::state_from.
 template <typename Config, typename Block>
 class BlockNetwork : public LanguageModel {
  public:

@@ -59,17 +59,13 @@ class GptBlockImpl : public torch::nn::Module {
   using State = StoredPairs;  ///< the keys and values of all tokens
 
   GptBlockImpl(const GptConfig& config, at::Device device);
-  /// x [B, T, C] -> [B, T, C].
+
+  // As BlockNetwork and TracedBlockNetwork ask of a block.
   at::Tensor forward(at::Tensor x, std::optional<uint64_t> dropout_seed);
-  /// The same without dropout or gradient, and how the last position was read.
   std::pair<at::Tensor, BlockTrace> trace(at::Tensor x);
-  /// The same, going on from the keys and values stored so far, and those stored afterwards.
   std::pair<at::Tensor, State> read(at::Tensor x, State pairs);
-  /// Throws UsageError unless the pairs are those of this block for `batch` sequences.
-  void check_state(const StoredPairs& pairs, int64_t batch) const;
-  /// As SequenceModel::state_from.
-  StoredPairs state_from(const TensorFile& file, const std::string& prefix,
-                         PairOptions options) const;
+  void check_state(const State& pairs, int64_t batch) const;
+  State state_from(const TensorFile& file, const std::string& prefix, PairOptions options) const;
 
   Norm attention_norm = nullptr;
   torch::nn::Linear query_key_value = nullptr;  ///< [3C, C]

@@ -71,11 +71,6 @@ void check_sizes(std::initializer_list<std::pair<std::string_view, int64_t>> fie
       throw UsageError("model.{} is {}, expected 1 to {}", name, value, kLargestSize);
 }
 
-void check_count(std::string_view field, int64_t count) {
-  if (count < 1 || count > kMostModules)
-    throw UsageError("model.{} is {}, expected 1 to {}", field, count, kMostModules);
-}
-
 void check_heads(int64_t heads, int64_t channels, std::string_view width) {
   if (channels % heads != 0)
     throw UsageError("model.heads is {}, which does not divide model.{} = {}", heads, width,

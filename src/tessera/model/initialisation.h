@@ -50,7 +50,6 @@ constexpr config::Demand kSizes = config::between(1, kLargestSize);
 constexpr config::Demand kCounts = config::between(1, kMostModules);
 /// These throw UsageError that names the field, what it is and what it may be.
 void check_sizes(std::initializer_list<std::pair<std::string_view, int64_t>> fields);
-void check_count(std::string_view field, int64_t count);
 void check_heads(int64_t heads, int64_t channels, std::string_view width = "channels");
 void check_dropout_probability(double dropout);
 

@@ -65,7 +65,7 @@ void MemoConfig::check() const {
 }
 
 Memo::Memo(const MemoConfig& config, uint64_t seed)
-    : config_((config.check(), config)), last_(config.dimension, config.dimension) {
+    : config_(config::checked(config)), last_(config.dimension, config.dimension) {
   const int64_t d = config_.dimension, h = config_.heads;
   Initialiser random(seed);
   const auto gaussian = [&](at::IntArrayRef sizes, double variance) {

@@ -124,9 +124,7 @@ at::Tensor MemoryMosaic::embed(const at::Tensor& tokens, const std::vector<Mosai
   return with_dropout(x, config_.dropout, dropout_seed, config_.layers);
 }
 
-void MemoryMosaic::visit_slot_weights(
-    const at::Tensor& tokens,
-    const std::function<void(int64_t layer, const at::Tensor& weights)>& visit) {
+void MemoryMosaic::visit_slot_weights(const at::Tensor& tokens, const OnWeights& visit) {
   at::NoGradGuard no_grad;
   at::Tensor x = embed(placed_tokens(tokens), {}, {});
   for (int64_t layer = 0; layer < config_.layers; ++layer) {

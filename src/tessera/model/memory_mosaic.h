@@ -63,15 +63,12 @@ class MosaicBlockImpl : public torch::nn::Module {
   using State = MosaicBlockState;
 
   MosaicBlockImpl(const MemoryMosaicConfig& config, at::Device device);
-  /// x [B, T, C] -> [B, T, C].
+
+  // As BlockNetwork and TracedBlockNetwork ask of a block.
   at::Tensor forward(at::Tensor x, std::optional<uint64_t> dropout_seed);
-  /// The same without dropout or gradient, and how the last position was read.
   std::pair<at::Tensor, BlockTrace> trace(at::Tensor x);
-  /// The same, going on from what the block knows, and what it knows afterwards.
   std::pair<at::Tensor, State> read(at::Tensor x, State state);
-  /// Throws UsageError unless the state is one of this block for `batch` sequences.
   void check_state(const State& state, int64_t batch) const;
-  /// As SequenceModel::state_from.
   State state_from(const TensorFile& file, const std::string& prefix, PairOptions options) const;
 
   Norm context_norm = nullptr;
@@ -85,26 +82,9 @@ class MosaicBlockImpl : public torch::nn::Module {
 };
 TORCH_MODULE(MosaicBlock);
 
-/// A model of which every block reads learned slots.
-class SlotModel {
- public:
-  virtual ~SlotModel() = default;
-
-  /// Blocks, heads of a block, and slots of a head.
-  virtual int64_t slot_layers() const = 0;
-  virtual int64_t slot_heads() const = 0;
-  virtual int64_t slots_per_head() const = 0;
-  /// Reads sequences, tokens [B, T], T > 0, from their beginning, and calls visit(layer, weights)
-  /// for each block in turn with the weights [B, T, H, M] with which each step read each slot. No
-  /// gradients. Throws UsageError as LanguageModel::hidden does.
-  virtual void visit_slot_weights(
-      const at::Tensor& tokens,
-      const std::function<void(int64_t layer, const at::Tensor& weights)>& visit) = 0;
-};
-
 /// A Memory Mosaic language model (Zhang et al. 2024, figure 6; blocks in pre-norm form as in the
 /// authors' training script): embedding, blocks, norm, logits by the tied embedding. No positions.
-class MemoryMosaic : public TracedBlockNetwork<MemoryMosaicConfig, MosaicBlock>, public SlotModel {
+class MemoryMosaic : public TracedBlockNetwork<MemoryMosaicConfig, MosaicBlock> {
  public:
   static constexpr std::string_view kKind = "memory_mosaic";
 
@@ -119,12 +99,11 @@ class MemoryMosaic : public TracedBlockNetwork<MemoryMosaicConfig, MosaicBlock>,
   bool reads_past_window() const override { return true; }
   void initialise(uint64_t seed) override;
 
-  int64_t slot_layers() const override { return config_.layers; }
-  int64_t slot_heads() const override { return config_.heads; }
-  int64_t slots_per_head() const override { return config_.slots() * config_.persistent_count; }
-  void visit_slot_weights(
-      const at::Tensor& tokens,
-      const std::function<void(int64_t layer, const at::Tensor& weights)>& visit) override;
+  using OnWeights = std::function<void(int64_t layer, const at::Tensor& weights)>;
+  /// Reads sequences, tokens [B, T], T > 0, from their beginning, and calls visit(layer, weights)
+  /// for each block in turn with the weights [B, T, H, P * M] with which each step read each slot.
+  /// No gradients. Throws UsageError as hidden() does.
+  void visit_slot_weights(const at::Tensor& tokens, const OnWeights& visit);
 
  protected:
   at::Tensor embed(const at::Tensor& tokens, const std::vector<MosaicBlockState>& blocks,

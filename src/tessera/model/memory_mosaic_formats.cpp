@@ -1,7 +1,5 @@
 // The formats in which other programs keep the weights of a Memory Mosaic.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 

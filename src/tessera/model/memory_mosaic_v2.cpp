@@ -12,7 +12,6 @@
 #include "tessera/ops/dropout.h"
 #include "tessera/ops/linear.h"
 #include "tessera/ops/weights.h"
-#include "tessera/tensor/check.h"
 
 namespace tessera {
 namespace {

@@ -60,16 +60,14 @@ class MosaicV2BlockImpl : public torch::nn::Module {
   using State = TieredMemoryState;
 
   MosaicV2BlockImpl(const MemoryMosaicV2Config& config, at::Device device);
-  /// x [B, T, C] -> [B, T, C]. delay: of the long-term memory; the configuration's unless given.
+
+  // As BlockNetwork and TracedBlockNetwork ask of a block.
+  /// delay: of the long-term memory; the configuration's unless given.
   at::Tensor forward(at::Tensor x, std::optional<uint64_t> dropout_seed,
                      std::optional<int64_t> delay = {});
-  /// The same without dropout or gradient, and how the last position was read.
   std::pair<at::Tensor, BlockTrace> trace(at::Tensor x);
-  /// The same, going on from what the block knows, and what it knows afterwards.
   std::pair<at::Tensor, State> read(at::Tensor x, State state);
-  /// Throws UsageError unless the state is one of this block for `batch` sequences.
   void check_state(const State& state, int64_t batch) const;
-  /// As SequenceModel::state_from.
   State state_from(const TensorFile& file, const std::string& prefix, PairOptions options) const;
 
   Norm context_norm = nullptr;

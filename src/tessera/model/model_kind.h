@@ -18,8 +18,6 @@
 
 namespace tessera {
 
-class SequenceModel;
-
 /// How a tensor of a foreign file lies in memory, seen from our own parameter.
 enum class TensorForm {
   kSame,

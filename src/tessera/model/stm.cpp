@@ -11,7 +11,6 @@
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
 #include "tessera/memory/make_linear.h"
-#include "tessera/tensor/check.h"
 
 namespace tessera {
 

@@ -5,7 +5,6 @@
 #include <array>
 #include <optional>
 #include <string_view>
-#include <utility>
 
 #include "tessera/memory/relational/two_memory_cell.h"
 #include "tessera/model/initialisation.h"
