@@ -4,7 +4,6 @@
 #include <torch/custom_class.h>
 #include <torch/library.h>
 
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>

@@ -2,12 +2,10 @@
 
 #include <ATen/ATen.h>
 
-#include <span>
 #include <utility>
 
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
-#include "tessera/model/language_model.h"
 
 namespace tessera::python {
 namespace {

@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
-#include <string>
 
 #include "python/binding/turns.h"
 #include "tessera/store/memo_store.h"

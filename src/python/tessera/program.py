@@ -28,11 +28,23 @@ _ERRORS: dict[int, type[Exception]] = {2: _stores.UsageError, 3: _stores.DataErr
 _NO_ERRORS = ("tessera: warning: ", "tessera: note: ", "tessera: ignoring ")
 
 
-class Run:
-    """A training that is done: its folder, what was measured on the way, its model."""
+class _Folder:
+    """What a program that has ended left in a folder."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
+
+    @property
+    def report(self) -> Page:
+        """What report.html shows; a notebook draws it."""
+        return Page((self.path / "report.html").read_text(encoding="utf-8"))
+
+    def __repr__(self) -> str:
+        return f"<tessera.{type(self).__name__} {str(self.path)!r}>"
+
+
+class Run(_Folder):
+    """A training that is done: its folder, what was measured on the way, its model."""
 
     @property
     def metrics(self) -> list[dict[str, Any]]:
@@ -47,14 +59,6 @@ class Run:
 
         return load(self.path / "model")
 
-    @property
-    def report(self) -> Page:
-        """What report.html shows; a notebook draws it."""
-        return Page((self.path / "report.html").read_text(encoding="utf-8"))
-
-    def __repr__(self) -> str:
-        return f"<tessera.Run {str(self.path)!r}>"
-
 
 class Picture(str):
     """The text of an SVG picture."""
@@ -63,11 +67,8 @@ class Picture(str):
         return str(self)
 
 
-class Study:
+class Study(_Folder):
     """A study that is done: its folder, its tables and its pictures. A notebook draws its report."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
 
     @property
     def tables(self) -> dict[str, list[dict[str, str]]]:
@@ -86,16 +87,8 @@ class Study:
             for file in sorted(self.path.glob("*.svg"))
         }
 
-    @property
-    def report(self) -> Page:
-        """What report.html shows."""
-        return Page((self.path / "report.html").read_text(encoding="utf-8"))
-
     def _repr_html_(self) -> str:
         return self.report._repr_html_()
-
-    def __repr__(self) -> str:
-        return f"<tessera.Study {str(self.path)!r}>"
 
 
 def train(
