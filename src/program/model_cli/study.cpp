@@ -106,7 +106,8 @@ void add_study(Verb& program) {
   verb.option("id", options->id, "The study, for example scaling-laws/fig1");
   verb.flag("--list", options->list, "List all studies");
   verb.flag("--json", options->json, "Print the list as JSON");
-  const Option quick = verb.flag("--quick", options->quick, "A smaller set-up that takes seconds");
+  const Option quick =
+      verb.flag("--quick", options->quick, "A smaller set-up that takes seconds to minutes");
   verb.flag("--paper", options->paper, "The paper's own set-up").excludes(quick);
   verb.option("--out", options->out,
               "Folder for the results; without it, runs/ID, runs/ID-quick or runs/ID-paper");

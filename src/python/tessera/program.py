@@ -125,7 +125,7 @@ def study(
     """Reproduces a figure or table of a paper, as `tessera study`.
 
     id: "scaling-laws/fig1"; `tessera study --list` shows them all. settings: of the study. quick: a small
-    set-up that takes seconds. out: the folder; without it runs/ID, or runs/ID-quick.
+    set-up that takes seconds to minutes. out: the folder; without it runs/ID, or runs/ID-quick.
     """
     folder = Path(out) if out is not None else Path("runs", id + ("-quick" if quick else ""))
     arguments = ["study", id, "--out", str(folder), "--seed", str(seed), *_settings(settings)]
