@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "fuzz/folder.h"
+#include "fuzz/seeds.h"
 #include "lab/learner/babi/babi_data.h"
 #include "lab/task/babi/simulator.h"
 #include "lab/task/babi/story.h"

@@ -4,11 +4,10 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "fuzz/folder.h"
+#include "fuzz/seeds.h"
 #include "program/serve/api_error.h"
 #include "program/serve/completion_request.h"
 #include "program/serve/fields.h"
-#include "tessera/base/error.h"
 
 using namespace tessera;
 using namespace tessera::serve;

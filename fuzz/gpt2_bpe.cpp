@@ -3,7 +3,7 @@
 //   mkdir corpus && build/fuzz/fuzz_gpt2_bpe -max_total_time=60 corpus
 #include <cstdlib>
 
-#include "fuzz/folder.h"
+#include "fuzz/seeds.h"
 #include "tessera/base/error.h"
 #include "tessera/data/detail/bpe_model.h"
 #include "tessera/data/tokenizer.h"

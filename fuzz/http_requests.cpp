@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "fuzz/folder.h"
+#include "fuzz/seeds.h"
 #include "program/serve/access.h"
 #include "program/serve/http_messages.h"
 #include "program/serve/router.h"

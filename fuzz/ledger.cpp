@@ -6,10 +6,12 @@
 #include <array>
 #include <cstdlib>
 
-#include "fuzz/folder.h"
+#include "fuzz/seeds.h"
 #include "tessera/base/error.h"
+#include "tessera/base/file.h"
 #include "tessera/store/ledger.h"
 #include "tessera/store/sqlite.h"
+#include "tests/support/temporary_folder.h"
 
 using namespace tessera;
 using namespace tessera::store;
@@ -45,7 +47,7 @@ void settle(Ledger& ledger) {
 
 /// A ledger of a few pages of the smallest size: more of its bytes mean something.
 std::string small_ledger(bool with_log) {
-  const fuzz::Folder folder;
+  const test::TemporaryFolder folder(test::folder_in_memory());
   const auto path = folder / "ledger.sqlite";
   Ledger::create(path, kConfig);
   {
@@ -57,7 +59,7 @@ std::string small_ledger(bool with_log) {
   sqlite::Database(path, Access::kWrite)
       .execute("PRAGMA journal_mode = DELETE; PRAGMA page_size = 512; VACUUM");
   if (with_log) sqlite::Database(path, Access::kWrite).execute("PRAGMA journal_mode = WAL");
-  return fuzz::read(path);
+  return read_file(path);
 }
 
 /// All that can be read from it.
@@ -96,7 +98,7 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const fuzz::Folder folder;
+  static const test::TemporaryFolder folder(test::folder_in_memory());
   const auto path = folder / "ledger.sqlite";
   for (const char* name : {"ledger.sqlite-wal", "ledger.sqlite-shm", "ledger.sqlite-journal"})
     std::filesystem::remove(folder / name);

@@ -5,9 +5,11 @@
 #include <array>
 #include <cstdlib>
 
-#include "fuzz/folder.h"
+#include "fuzz/seeds.h"
 #include "tessera/base/error.h"
+#include "tessera/base/file.h"
 #include "tessera/store/detail/matrix_file.h"
+#include "tests/support/temporary_folder.h"
 
 using namespace tessera;
 using namespace tessera::store;
@@ -23,13 +25,13 @@ const StoreConfig& config() {
 
 /// The bytes of a file with these entries.
 std::string file_of(std::array<int64_t, kDimension * kDimension> entries) {
-  const fuzz::Folder folder;
+  const test::TemporaryFolder folder(test::folder_in_memory());
   const memo::MemoryShard shard(3, std::nullopt, [&] {
     auto bytes = std::as_writable_bytes(std::span(entries));
     return memo::ExactCorrelationMemory::from_bytes(kDimension, kDimension, 64, bytes, nullptr);
   });
   MatrixFile::write(folder / "seed", config(), 0, shard, /*change=*/7, "before");
-  return fuzz::read(folder / "seed");
+  return read_file(folder / "seed");
 }
 
 }  // namespace
@@ -41,7 +43,7 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const fuzz::Folder folder;
+  static const test::TemporaryFolder folder(test::folder_in_memory());
   fuzz::write(folder / "input", {reinterpret_cast<const char*>(data), size});
   try {
     const auto file = MatrixFile::open(folder / "input", config(), 0);

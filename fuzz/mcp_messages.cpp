@@ -8,9 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "fuzz/folder.h"
+#include "fuzz/seeds.h"
 #include "program/mcp/server.h"
-#include "tessera/base/error.h"
 
 using namespace tessera;
 using namespace tessera::mcp;

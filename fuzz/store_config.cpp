@@ -3,28 +3,30 @@
 //   mkdir corpus && build/fuzz/fuzz_store_config -max_total_time=60 corpus
 #include <cstdlib>
 
-#include "fuzz/folder.h"
+#include "fuzz/seeds.h"
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
+#include "tessera/base/file.h"
 #include "tessera/store/store_folder.h"
+#include "tests/support/temporary_folder.h"
 
 using namespace tessera;
 using namespace tessera::store;
 
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
-  const fuzz::Folder folder;
+  const test::TemporaryFolder folder(test::folder_in_memory());
   std::map<std::string, std::string> seeds;
   for (const auto code : {memo::WindowCodeKind::kBound, memo::WindowCodeKind::kPaper}) {
     const memo::TextMemoryConfig memory{.code = code, .dimension = 128};
     StoreConfig::of(memory, Tokenizer::bytes(EndOfText::kPresent)).save(folder / "config.json");
-    seeds[std::string(config::enum_name(code))] = fuzz::read(folder / "config.json");
+    seeds[std::string(config::enum_name(code))] = read_file(folder / "config.json");
   }
   fuzz::write_seeds(*argc, *argv, seeds);
   return 0;
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const fuzz::Folder folder;
+  static const test::TemporaryFolder folder(test::folder_in_memory());
   fuzz::write(folder / "input", {reinterpret_cast<const char*>(data), size});
   try {
     const auto config = StoreConfig::load(folder / "input");
