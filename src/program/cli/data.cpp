@@ -18,11 +18,6 @@ struct TextOptions {
   std::string path, suffix, out, documents;
 };
 
-TextSource source_of(const TextOptions& options) {
-  return options.path.empty() ? TextSource::automatic("runs/cache")
-                              : TextSource::from_path(options.path, options.suffix);
-}
-
 /// All documents as one file; returns its bytes.
 size_t write_joined(const TextSource& source, const std::string& path) {
   AtomicFile file(path);
@@ -61,7 +56,9 @@ size_t write_documents(const TextSource& source, const std::filesystem::path& fo
 void run_text(const TextOptions& options) {
   if (options.out.empty() == options.documents.empty())
     throw UsageError("data text: give either --out FILE or --documents FOLDER");
-  const TextSource source = source_of(options);
+  const TextSource source = options.path.empty()
+                                ? TextSource::automatic("runs/cache")
+                                : TextSource::from_path(options.path, options.suffix);
   const InterruptGuard guard;
   const size_t bytes = options.out.empty() ? write_documents(source, options.documents)
                                            : write_joined(source, options.out);

@@ -51,10 +51,6 @@ void export_directory(const ExportArguments& options) {
              config::enum_name(*options.weights), megabytes(to), from.native(), megabytes(from));
 }
 
-void run_export(const ExportArguments& options) {
-  return options.weights ? export_directory(options) : export_format(options);
-}
-
 }  // namespace
 
 void add_export(Verb& program) {
@@ -71,7 +67,7 @@ void add_export(Verb& program) {
       .excludes(to);
   verb.option("--out", options->out, "safetensors file to write or, with --weights, the directory")
       .required();
-  verb.run([options] { run_export(*options); });
+  verb.run([options] { options->weights ? export_directory(*options) : export_format(*options); });
 }
 
 }  // namespace tessera::cli
