@@ -1,7 +1,6 @@
 // tessera memo forget STORE ID…
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <functional>
 #include <memory>

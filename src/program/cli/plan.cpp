@@ -1,9 +1,7 @@
 // tessera plan: how large a memory must be, or how much one of a given size can hold
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <limits>
 #include <set>
-#include <sstream>
 
 #include "tessera/base/number.h"
 #include "tessera/base/suggestion.h"

@@ -1,6 +1,5 @@
 #include "program/jobs/file_jobs.h"
 
-#include <fmt/format.h>
 #include <fnmatch.h>
 
 #include <algorithm>

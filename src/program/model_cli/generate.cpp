@@ -2,8 +2,6 @@
 
 #include "tessera/infer/generate.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <span>
 
