@@ -10,6 +10,7 @@ import {shadeLegend, WrittenText} from "./written_text.js";
 import {count, kEndings, percent, short} from "./words.js";
 
 const kAlternatives = 8;
+const kDrawing = ["temperature", "top_p", "top_k", "min_p", "repetition_penalty", "seed"];  // how tokens are drawn
 const kExample = "Once upon a time";
 
 export class Writer {
@@ -115,12 +116,7 @@ export class Writer {
       model,
       prompt: elements.prompt.value,
       max_tokens: number("tokens"),
-      temperature: number("temperature"),
-      top_p: number("top_p"),
-      top_k: number("top_k"),
-      min_p: number("min_p"),
-      repetition_penalty: number("repetition_penalty"),
-      seed: number("seed"),
+      ...Object.fromEntries(kDrawing.map((name) => [name, number(name)])),
       stop: elements.stop.value === "" ? null : elements.stop.value,
       logprobs: kAlternatives,
       stream: true,
