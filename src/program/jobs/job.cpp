@@ -1,8 +1,8 @@
 #include "program/jobs/job.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
-#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/error.h"
@@ -46,17 +46,15 @@ store::Metadata parse_metadata(const std::string& field, const std::vector<std::
 }
 
 int64_t parse_day(const std::string& field, const std::string& day) {
-  std::tm parts{};
+  using namespace std::chrono;
+  int parts[3] = {};
   char rest;
-  const int found = std::sscanf(day.c_str(), "%4d-%2d-%2d%c", &parts.tm_year, &parts.tm_mon,
-                                &parts.tm_mday, &rest);
-  std::tm normal = parts;
-  normal.tm_year -= 1900;
-  normal.tm_mon -= 1;
-  const int64_t seconds = ::timegm(&normal);
-  if (found != 3 || normal.tm_mon + 1 != parts.tm_mon || normal.tm_mday != parts.tm_mday)
+  const int found =
+      std::sscanf(day.c_str(), "%4d-%2d-%2d%c", &parts[0], &parts[1], &parts[2], &rest);
+  const auto date = year(parts[0]) / parts[1] / parts[2];
+  if (found != 3 || !date.ok())
     throw UsageError("{} is '{}', expected a day such as 2026-03-01", field, day);
-  return seconds;
+  return sys_seconds(sys_days(date)).time_since_epoch().count();
 }
 
 std::string json_line(const config::Json& json) {
