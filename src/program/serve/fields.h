@@ -28,7 +28,8 @@ class Fields {
   std::optional<std::string> text(const std::string& name) const;
   /// Throws where there is none.
   std::string required_text(const std::string& name) const;
-  /// Sets those of these fields that the object names. Throws ApiError 400 as the others.
+  /// Sets those of these fields that the object names. Throws ApiError 400 as the others, also
+  /// where one that is required is missing.
   void read(const std::vector<config::Field>& fields) const;
   /// The value itself; null where there is none.
   const nlohmann::json& value(const std::string& name) const;
