@@ -3,6 +3,7 @@
 #include <ATen/Functions.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "lab/task/sequence/draws.h"
 #include "tessera/base/consecutive.h"
@@ -17,9 +18,8 @@ namespace {
 constexpr int64_t kSum = at::Reduction::Sum;
 
 void sort_by_length(std::vector<int64_t>& readings, const std::vector<BabiReading>& all) {
-  std::stable_sort(readings.begin(), readings.end(), [&](int64_t a, int64_t b) {
-    return all[static_cast<size_t>(a)].sentences > all[static_cast<size_t>(b)].sentences;
-  });
+  std::ranges::stable_sort(readings, std::greater{},
+                           [&](int64_t i) { return all[static_cast<size_t>(i)].sentences; });
 }
 
 }  // namespace

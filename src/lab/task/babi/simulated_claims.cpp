@@ -169,9 +169,7 @@ struct Day {
   /// Whether two visits in a row are to one place.
   bool stays_somewhere() const {
     const auto visits = told();
-    return std::adjacent_find(visits.begin(), visits.end(), [](const auto& a, const auto& b) {
-             return a.place == b.place;
-           }) != visits.end();
+    return std::ranges::adjacent_find(visits, {}, &Visit::place) != visits.end();
   }
 };
 

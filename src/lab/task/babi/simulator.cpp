@@ -70,8 +70,7 @@ void write_babi(int64_t task, uint64_t seed, int64_t questions,
                 const std::function<void(std::string_view)>& write) {
   for (int64_t index = 0, written = 0; written < questions; ++index) {
     const BabiStory story = simulate_story(task, seed, index);
-    written += std::count_if(story.begin(), story.end(),
-                             [](const BabiLine& line) { return line.is_question(); });
+    written += std::ranges::count_if(story, &BabiLine::is_question);
     write(story_text(story));
   }
 }

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <fstream>
 #include <utility>
 
 #include "tessera/base/error.h"
+#include "tessera/base/number.h"
 #include "tessera/base/utf8.h"
 
 namespace tessera::task {
@@ -46,9 +46,7 @@ std::string trimmed(const std::string& text) {
 
 /// A whole number from 1 on that is all of `text`; 0 where it is none.
 int64_t whole_number(std::string_view text) {
-  int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() && number > 0 ? number : 0;
+  return std::max<int64_t>(number_from<int64_t>(text).value_or(0), 0);
 }
 
 }  // namespace

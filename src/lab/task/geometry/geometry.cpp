@@ -104,11 +104,9 @@ std::vector<int64_t> convex_hull(std::span<const Point> points) {
     return std::pair(point.x, point.y);
   };
   std::vector<int64_t> order = consecutive<int64_t>(points.size());
-  std::stable_sort(order.begin(), order.end(),
-                   [&](int64_t a, int64_t b) { return key(a) < key(b); });
-  order.erase(std::unique(order.begin(), order.end(),
-                          [&](int64_t a, int64_t b) { return key(a) == key(b); }),
-              order.end());
+  std::ranges::stable_sort(order, {}, key);
+  const auto repeated = std::ranges::unique(order, {}, key);
+  order.erase(repeated.begin(), repeated.end());
   if (order.size() == 1) return order;
 
   std::vector<int64_t> hull;

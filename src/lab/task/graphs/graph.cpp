@@ -134,9 +134,8 @@ std::vector<Edge> edges_by_weight(const Graph& graph) {
   std::vector<Edge> edges = graph.edges;
   for (Edge& edge : edges)
     if (edge.u > edge.v) std::swap(edge.u, edge.v);
-  std::stable_sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) {
-    return std::tie(a.weight, a.u, a.v) < std::tie(b.weight, b.u, b.v);
-  });
+  std::ranges::stable_sort(
+      edges, {}, [](const Edge& edge) { return std::tuple(edge.weight, edge.u, edge.v); });
   return edges;
 }
 

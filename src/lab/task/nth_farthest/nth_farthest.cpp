@@ -1,6 +1,7 @@
 #include "lab/task/nth_farthest/nth_farthest.h"
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "lab/task/sequence/draws.h"
@@ -29,8 +30,7 @@ std::vector<size_t> farthest_first(const std::vector<std::vector<float>>& vector
     distances.push_back(squared_distance(vector, vectors[reference]));
   distances[reference] = -1;  // behind an equal vector
   std::vector<size_t> order = consecutive<size_t>(vectors.size());
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return distances[a] > distances[b]; });
+  std::ranges::stable_sort(order, std::greater{}, [&](size_t i) { return distances[i]; });
   return order;
 }
 

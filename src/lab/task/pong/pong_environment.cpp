@@ -67,11 +67,6 @@ PongFrame empty_field() {
 
 }  // namespace
 
-std::array<uint8_t, 3> PongFrame::pixel(int row, int column) const {
-  const auto first = static_cast<size_t>(3 * (row * kFrameWidth + column));
-  return {rgb.at(first), rgb.at(first + 1), rgb.at(first + 2)};
-}
-
 PongFrame draw_frame(const PongGame& game) {
   static const PongFrame kEmpty = empty_field();
   PongFrame frame = kEmpty;

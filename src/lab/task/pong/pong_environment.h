@@ -14,8 +14,6 @@ namespace tessera::task {
 /// A picture of pong::kFrameHeight x pong::kFrameWidth pixels.
 struct PongFrame {
   std::vector<uint8_t> rgb;  ///< row by row: red, green, blue of each pixel
-
-  std::array<uint8_t, 3> pixel(int row, int column) const;
 };
 
 /// The picture of a game as the screen shows it: background, walls, paddles, ball, both scores.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -52,9 +53,8 @@ std::vector<int64_t> highest_priorities(std::span<const float> priorities, int64
   check_argument(0 <= count && count <= std::ssize(priorities),
                  "highest_priorities: {} of {} vectors", count, priorities.size());
   std::vector<int64_t> order = consecutive<int64_t>(priorities.size());
-  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-    return priorities[static_cast<size_t>(a)] > priorities[static_cast<size_t>(b)];
-  });
+  std::ranges::stable_sort(order, std::greater{},
+                           [&](int64_t i) { return priorities[static_cast<size_t>(i)]; });
   order.resize(static_cast<size_t>(count));
   return order;
 }

@@ -66,8 +66,7 @@ Automaton::Automaton(std::vector<std::vector<Edge>> edges) : edges_(std::move(ed
   check_argument(!edges_.empty(), "Automaton: there are no states");
   for (auto& out : edges_) {
     check_argument(!out.empty(), "Automaton: a state has no edge");
-    std::sort(out.begin(), out.end(),
-              [](const Edge& a, const Edge& b) { return a.symbol < b.symbol; });
+    std::ranges::sort(out, {}, &Edge::symbol);
     for (size_t i = 0; i < out.size(); ++i) {
       check_argument(i == 0 || out[i].symbol != out[i - 1].symbol,
                      "Automaton: two edges of a state have the symbol {}", out[i].symbol);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -11,6 +10,7 @@
 
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
+#include "tessera/base/number.h"
 
 namespace tessera::task {
 
@@ -103,9 +103,6 @@ class SequenceTask {
 
 /// Which of the disjoint sets of a seed.
 enum class Split { kTraining, kValidation, kTest };
-constexpr std::array<std::string_view, 3> enum_names(Split) {
-  return {"training", "validation", "test"};
-}
 
 /// The seed of a split's samples.
 uint64_t split_seed(uint64_t seed, Split split);
@@ -119,11 +116,7 @@ inline void check_range(int64_t value, int64_t low, int64_t high, std::string_vi
 /// The number of fewest decimals that reads back as this float: 0.1F is 0.1, not
 /// 0.10000000149011612. For data files.
 inline double shortest_decimal(float number) {
-  std::array<char, 32> text;
-  const auto written = std::to_chars(text.data(), text.data() + text.size(), number);
-  double decimal = 0;
-  std::from_chars(text.data(), written.ptr, decimal);
-  return decimal;
+  return number_from<double>(fmt::format("{}", number)).value();
 }
 
 inline std::vector<double> shortest_decimals(std::span<const float> numbers) {

@@ -83,7 +83,7 @@ class Teller : public Draws {
  private:
   /// A place or spot with a noun that the story has not had.
   Id add_drawn(char letter, Kind kind, Places rows, Where where = Where::kAnywhere);
-  std::string_view draw_noun(Nouns nouns, Number& number);
+  const Noun& draw_noun(Nouns nouns);
   bool has_noun(std::string_view noun) const;
   bool has_name(std::string_view name) const;
   void add_sentence(std::string text, size_t first_event);

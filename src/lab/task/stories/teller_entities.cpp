@@ -68,20 +68,18 @@ Id Teller::add_stranger(char letter, std::string_view noun, Pronoun pronoun) {
   return id;
 }
 
-std::string_view Teller::draw_noun(Nouns nouns, Number& number) {
+const Noun& Teller::draw_noun(Nouns nouns) {
   for (int tries = 0;; ++tries) {
     const Noun& noun = pick(nouns);
-    if (has_noun(noun.word) && tries < 1000) continue;
-    number = noun.number;
-    return noun.word;
+    if (!has_noun(noun.word) || tries == 1000) return noun;
   }
 }
 
 Id Teller::add_thing(char letter, Nouns nouns) {
-  Entity entity;
-  entity.noun = draw_noun(nouns, entity.number);
-  entity.pronoun = entity.number == Number::kMany ? Pronoun::kThey : Pronoun::kIt;
-  return add(letter, std::move(entity));
+  const Noun& noun = draw_noun(nouns);
+  return add(letter, {.noun = std::string(noun.word),
+                      .number = noun.number,
+                      .pronoun = noun.number == Number::kMany ? Pronoun::kThey : Pronoun::kIt});
 }
 
 Id Teller::add_possession(char letter, Nouns nouns) {
