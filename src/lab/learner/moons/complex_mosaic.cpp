@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "tessera/base/error.h"
 #include "tessera/memory/rows_of_states.h"
@@ -209,10 +210,9 @@ Disentanglement disentanglement(const ComplexMosaic& model) {
   }
   const at::Tensor keyed = of_rows[0].argmax(-1);
   std::copy_n(keyed.data_ptr<int64_t>(), kMoons, result.moons.begin());
-  auto sorted = result.moons;
-  std::sort(sorted.begin(), sorted.end());
-  result.one_moon_each = std::unique(sorted.begin(), sorted.end()) == sorted.end() &&
-                         of_rows[1].argmax(-1).equal(keyed) && of_rows[2].argmax(-1).equal(keyed);
+  const std::set<int64_t> different(result.moons.begin(), result.moons.end());
+  result.one_moon_each = different.size() == kMoons && of_rows[1].argmax(-1).equal(keyed) &&
+                         of_rows[2].argmax(-1).equal(keyed);
   return result;
 }
 

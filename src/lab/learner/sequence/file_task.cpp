@@ -109,7 +109,7 @@ Json FileTask::describe(uint64_t seed, int64_t index) const {
     line["tokens"] = one.tokens;
   else
     line["inputs"] = rows_of(one.inputs, shape_.input_width);
-  const std::string targets(config::enum_name(shape_.targets));
+  const std::string targets = config::enum_name(shape_.targets);
   if (shape_.targets == TargetKind::kClasses)
     line[targets] = one.classes;
   else

@@ -74,10 +74,6 @@ Json field_of(const PongGame& game) {
       {"points", {game.player_points(), game.opponent_points()}}};
 }
 
-void append(std::vector<float>& all, const std::vector<float>& more) {
-  all.insert(all.end(), more.begin(), more.end());
-}
-
 }  // namespace
 
 void write_pong_jsonl(const PongRecord& record, int64_t games,
@@ -103,7 +99,8 @@ void write_pong_tensors(const PongRecord& record, const std::filesystem::path& p
   play_game(record.environment, record.player, record.seed,
             [&](const PongEnvironment& environment, int64_t action,
                 const PongEnvironment::Outcome& outcome) {
-              append(observations, environment.observation());
+              const std::vector<float> seen = environment.observation();
+              observations.insert(observations.end(), seen.begin(), seen.end());
               actions.push_back(action);
               rewards.push_back(outcome.reward);
             });
@@ -114,8 +111,7 @@ void write_pong_tensors(const PongRecord& record, const std::filesystem::path& p
       {{"observations", tensor_of(observations, {n + 1, size, size})},
        {"actions", tensor_of(actions, {n})},
        {"rewards", tensor_of(rewards, {n})}},
-      {{"player", std::string(enum_names(PongPlayer{})[static_cast<size_t>(record.player)])},
-       {"seed", std::to_string(record.seed)}});
+      {{"player", config::enum_name(record.player)}, {"seed", std::to_string(record.seed)}});
 }
 
 }  // namespace tessera::task

@@ -103,6 +103,9 @@ class SequenceTask {
 
 /// Which of the disjoint sets of a seed.
 enum class Split { kTraining, kValidation, kTest };
+constexpr std::array<std::string_view, 3> enum_names(Split) {
+  return {"training", "validation", "test"};
+}
 
 /// The seed of a split's samples.
 uint64_t split_seed(uint64_t seed, Split split);
