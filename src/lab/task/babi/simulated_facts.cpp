@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <optional>
 
 #include "lab/task/babi/simulated_tasks.h"
 #include "lab/task/sequence/draws.h"

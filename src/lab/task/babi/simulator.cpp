@@ -66,15 +66,6 @@ BabiStory simulate_story(int64_t task, uint64_t seed, int64_t index) {
   return narrator.take();
 }
 
-void write_babi(int64_t task, uint64_t seed, int64_t questions,
-                const std::function<void(std::string_view)>& write) {
-  for (int64_t index = 0, written = 0; written < questions; ++index) {
-    const BabiStory story = simulate_story(task, seed, index);
-    written += std::ranges::count_if(story, &BabiLine::is_question);
-    write(story_text(story));
-  }
-}
-
 void write_babi_folder(const std::filesystem::path& folder, int64_t task, uint64_t seed,
                        const BabiSizes& sizes) {
   constexpr int64_t kMostQuestions = 10'000'000;
@@ -85,10 +76,12 @@ void write_babi_folder(const std::filesystem::path& folder, int64_t task, uint64
   const InterruptGuard guard;
   const auto write_split = [&](Split split, int64_t questions) {
     AtomicFile file(folder / babi_file_name(task, split));
-    write_babi(task, split_seed(seed, split), questions, [&](std::string_view text) {
+    for (int64_t index = 0, written = 0; written < questions; ++index) {
       InterruptGuard::stop_if_interrupted("interrupted before all files were written");
-      file.write(text);
-    });
+      const BabiStory story = simulate_story(task, split_seed(seed, split), index);
+      written += std::ranges::count_if(story, &BabiLine::is_question);
+      file.write(story_text(story));
+    }
     file.commit();
   };
   write_split(Split::kTraining, sizes.training);

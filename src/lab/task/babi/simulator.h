@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <string_view>
 
 #include "lab/task/babi/story.h"
@@ -17,12 +16,7 @@ namespace tessera::task {
 /// matched only roughly, and only what a reader can know for sure is asked.
 BabiStory simulate_story(int64_t task, uint64_t seed, int64_t index);
 
-/// Stories with `questions` questions in all (the last story may bring a few more), written one
-/// after the other as in the files of the data set.
-void write_babi(int64_t task, uint64_t seed, int64_t questions,
-                const std::function<void(std::string_view)>& write);
-
-/// Questions of a split of one task.
+/// Questions of a split of one task; the last story may bring a few more.
 struct BabiSizes {
   int64_t training = 9000;
   int64_t validation = 1000;

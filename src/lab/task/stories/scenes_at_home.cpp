@@ -64,14 +64,14 @@ void who_is_home(Teller& t) {
   go_out(t);
   const Id hero = t['A'], grown_up = t['M'];
   struct Other {
-    std::string_view name, noun;
+    std::string_view noun;
     Pronoun pronoun;
   };
-  static constexpr Other kOthers[] = {{"Aunt", "aunt", Pronoun::kShe},
-                                      {"Uncle", "uncle", Pronoun::kHe},
-                                      {"Sister", "sister", Pronoun::kShe},
-                                      {"Brother", "brother", Pronoun::kHe},
-                                      {"Cousin", "cousin", Pronoun::kHe}};
+  static constexpr Other kOthers[] = {{"aunt", Pronoun::kShe},
+                                      {"uncle", Pronoun::kHe},
+                                      {"sister", Pronoun::kShe},
+                                      {"brother", Pronoun::kHe},
+                                      {"cousin", Pronoun::kHe}};
   const auto relative = [&](char letter, size_t which) {
     const Other& other = kOthers[which];
     return t.add(
