@@ -19,7 +19,7 @@ constexpr double kForgetBias = 1;  // so that the memory is kept at the start, a
 }  // namespace
 
 void RmcConfig::check() const {
-  if (static_cast<double>(heads) * static_cast<double>(head_width) > kLargestSize)
+  if (width() > kLargestSize)
     throw UsageError(
         "model.heads is {} and model.head_width {}: a row would have more than {} values", heads,
         head_width, kLargestSize);

@@ -35,7 +35,7 @@ struct RmcConfig {
     field("gates", gates, "an input and a forget gate for each unit, or each row of the memory");
   }
 
-  /// Throws UsageError on sizes that are together too large.
+  /// Of sizes that are each as demanded: throws UsageError where they are together too large.
   void check() const;
   int64_t width() const { return heads * head_width; }
 };

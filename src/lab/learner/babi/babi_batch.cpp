@@ -14,9 +14,6 @@
 namespace tessera::task {
 namespace {
 
-/// The sum over questions.
-constexpr int64_t kSum = at::Reduction::Sum;
-
 void sort_by_length(std::vector<int64_t>& readings, const std::vector<BabiReading>& all) {
   std::ranges::stable_sort(readings, std::greater{},
                            [&](int64_t i) { return all[static_cast<size_t>(i)].sentences; });
@@ -105,7 +102,7 @@ BabiDraw draw_babi(const BabiData& data, uint64_t seed, int64_t step, int64_t qu
 at::Tensor babi_loss(const at::Tensor& logits, const BabiBatch& batch) {
   check_shape(logits, {batch.answers.size(0), batch.answers.size(1), -1}, "babi_loss: logits");
   return at::cross_entropy_loss(logits.flatten(0, 1), batch.answers.flatten().to(logits.device()),
-                                {}, kSum, BabiBatch::kNoQuestion);
+                                {}, at::Reduction::Sum, BabiBatch::kNoQuestion);
 }
 
 at::Tensor wrong_babi_answers(const at::Tensor& logits, const BabiBatch& batch) {

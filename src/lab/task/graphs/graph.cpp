@@ -108,8 +108,7 @@ std::vector<int64_t> shortest_path(const Graph& graph, int64_t source, int64_t d
     const auto here = static_cast<size_t>(path.back());
     int64_t step = graph.nodes;
     for (const auto& [next, weight] : edges[here])
-      if (distances[static_cast<size_t>(next)] != kUnreached &&
-          distances[static_cast<size_t>(next)] + weight == distances[here])
+      if (distances[static_cast<size_t>(next)] + weight == distances[here])
         step = std::min(step, next);
     path.push_back(step);
   }
