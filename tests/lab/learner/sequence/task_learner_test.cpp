@@ -283,6 +283,7 @@ TEST(TaskTrainingConfig, RefusesWhatMakesNoTraining) {
            {R"({"models": 1})", "did you mean 'model'?"},
            {R"({"task": {"bit": 4}})", "'bits'"},
            {R"({"model": {"kind": null}})", "'kind'"},
+           {R"({"model": {"kind": 3}})", "model.kind is 3, expected a name"},
            {R"({"model": {"kind": "gpt"}})", "does not read vectors"},
            {R"({"model": {"inputs": 34}})", "model.inputs is 34, but the task has 5"},
            {R"({"model": {"outputs": 34}})", "model.outputs is 34, but the task has 3"},
