@@ -137,46 +137,32 @@ void recall_batch(benchmark::State& state, WindowCodeKind code) {
   measure(state, batch, [&] { benchmark::DoNotOptimize(recall_contexts(memory, contexts)); });
 }
 
-void memorize_paper(benchmark::State& state) {
-  memorize_text(state, WindowCodeKind::kPaper);
-}
-void memorize_bound(benchmark::State& state) {
-  memorize_text(state, WindowCodeKind::kBound);
-}
-void recall_paper(benchmark::State& state) {
-  if (state.range(1) == 1) return recall_stream(state, WindowCodeKind::kPaper);
-  recall_batch(state, WindowCodeKind::kPaper);
-}
-void recall_bound(benchmark::State& state) {
-  if (state.range(1) == 1) return recall_stream(state, WindowCodeKind::kBound);
-  recall_batch(state, WindowCodeKind::kBound);
+void recall_text(benchmark::State& state, WindowCodeKind code) {
+  state.range(1) == 1 ? recall_stream(state, code) : recall_batch(state, code);
 }
 
 double largest(const std::vector<double>& values) {
   return *std::max_element(values.begin(), values.end());
 }
 
+void of_size(benchmark::internal::Benchmark* memorize) {
+  memorize->ArgName("d")->Arg(1024)->Arg(2048)->Arg(4096);
+  memorize->Unit(benchmark::kMillisecond)->UseRealTime()->ComputeStatistics("best", largest);
+}
+
+void of_size_and_batch(benchmark::internal::Benchmark* recall) {
+  recall->ArgNames({"d", "batch"})->ArgsProduct({{1024, 2048, 4096}, {1, 256}});
+  recall->Unit(benchmark::kMillisecond)->UseRealTime()->ComputeStatistics("best", largest);
+}
+
 const Program program("memo/text_memory", [] {
-  for (const auto& [name, memorize] :
-       {std::pair("memorize_authors", &memorize_authors),
-        std::pair("memorize_paper", &memorize_paper), std::pair("memorize_bound", &memorize_bound)})
-    benchmark::RegisterBenchmark(name, memorize)
-        ->ArgName("d")
-        ->Arg(1024)
-        ->Arg(2048)
-        ->Arg(4096)
-        ->Unit(benchmark::kMillisecond)
-        ->UseRealTime()
-        ->ComputeStatistics("best", largest);
-  for (const auto& [name, recall] :
-       {std::pair("recall_authors", &recall_authors), std::pair("recall_paper", &recall_paper),
-        std::pair("recall_bound", &recall_bound)})
-    benchmark::RegisterBenchmark(name, recall)
-        ->ArgNames({"d", "batch"})
-        ->ArgsProduct({{1024, 2048, 4096}, {1, 256}})
-        ->Unit(benchmark::kMillisecond)
-        ->UseRealTime()
-        ->ComputeStatistics("best", largest);
+  using benchmark::RegisterBenchmark;
+  RegisterBenchmark("memorize_authors", memorize_authors)->Apply(of_size);
+  RegisterBenchmark("memorize_paper", memorize_text, WindowCodeKind::kPaper)->Apply(of_size);
+  RegisterBenchmark("memorize_bound", memorize_text, WindowCodeKind::kBound)->Apply(of_size);
+  RegisterBenchmark("recall_authors", recall_authors)->Apply(of_size_and_batch);
+  RegisterBenchmark("recall_paper", recall_text, WindowCodeKind::kPaper)->Apply(of_size_and_batch);
+  RegisterBenchmark("recall_bound", recall_text, WindowCodeKind::kBound)->Apply(of_size_and_batch);
 });
 
 }  // namespace

@@ -6,8 +6,6 @@
 #include <ATen/Parallel.h>
 #include <benchmark/benchmark.h>
 
-#include <limits>
-
 #include "bench/support/peak_memory.h"
 #include "bench/support/program.h"
 #include "tessera/ops/memory_read.h"
@@ -48,13 +46,6 @@ void smoothing(benchmark::State& state, ops::Precision precision) {
           [&] { return ops::kernel_smoothing(keys, values, {}, precision); });
 }
 
-void kernel_smoothing_fused(benchmark::State& state) {
-  smoothing(state, ops::Precision::kFloat32);
-}
-void kernel_smoothing_bfloat16(benchmark::State& state) {
-  smoothing(state, ops::Precision::kBFloat16);
-}
-
 void kernel_smoothing_composed(benchmark::State& state) {
   const int64_t T = state.range(0);
   const at::Tensor keys = input({batch(T), T, kHeads, kWidth});
@@ -83,13 +74,6 @@ void slots(benchmark::State& state, ops::Precision precision) {
   const at::Tensor keys = input({kHeads, kSlots, kWidth}), values = input({kHeads, kSlots, kWidth});
   measure(state, 1.0 * batch(T) * kHeads * T * kSlots,
           [&] { return ops::slot_read(queries, keys, values, {}, precision); });
-}
-
-void slot_read_fused(benchmark::State& state) {
-  slots(state, ops::Precision::kFloat32);
-}
-void slot_read_bfloat16(benchmark::State& state) {
-  slots(state, ops::Precision::kBFloat16);
 }
 
 void slot_read_composed(benchmark::State& state) {
@@ -121,23 +105,25 @@ void memory_read_fused(benchmark::State& state) {
   state.SetBytesProcessed(state.iterations() * 2 * 4 * kHeads * N * kWidth);
 }
 
+void over_lengths(benchmark::internal::Benchmark* read) {
+  read->RangeMultiplier(2)->Range(256, 2048)->Unit(benchmark::kMillisecond);
+}
+
 const Program program("ops/reads", [] {
-  for (const auto& [name, read] :
-       {std::pair("kernel_smoothing_composed", &kernel_smoothing_composed),
-        std::pair("kernel_smoothing_fused", &kernel_smoothing_fused),
-        std::pair("kernel_smoothing_bfloat16", &kernel_smoothing_bfloat16),
-        std::pair("causal_attention_fused", &causal_attention_fused),
-        std::pair("slot_read_composed", &slot_read_composed),
-        std::pair("slot_read_fused", &slot_read_fused),
-        std::pair("slot_read_bfloat16", &slot_read_bfloat16)})
-    benchmark::RegisterBenchmark(name, read)
-        ->RangeMultiplier(2)
-        ->Range(256, 2048)
-        ->Unit(benchmark::kMillisecond);
-  benchmark::RegisterBenchmark("float_matrix_product", float_matrix_product)
+  using benchmark::RegisterBenchmark;
+  using ops::Precision;
+  RegisterBenchmark("kernel_smoothing_composed", kernel_smoothing_composed)->Apply(over_lengths);
+  RegisterBenchmark("kernel_smoothing_fused", smoothing, Precision::kFloat32)->Apply(over_lengths);
+  RegisterBenchmark("kernel_smoothing_bfloat16", smoothing, Precision::kBFloat16)
+      ->Apply(over_lengths);
+  RegisterBenchmark("causal_attention_fused", causal_attention_fused)->Apply(over_lengths);
+  RegisterBenchmark("slot_read_composed", slot_read_composed)->Apply(over_lengths);
+  RegisterBenchmark("slot_read_fused", slots, Precision::kFloat32)->Apply(over_lengths);
+  RegisterBenchmark("slot_read_bfloat16", slots, Precision::kBFloat16)->Apply(over_lengths);
+  RegisterBenchmark("float_matrix_product", float_matrix_product)
       ->Arg(768)
       ->Unit(benchmark::kMillisecond);
-  benchmark::RegisterBenchmark("memory_read_fused", memory_read_fused)
+  RegisterBenchmark("memory_read_fused", memory_read_fused)
       ->Arg(1024)
       ->Arg(65536)
       ->Unit(benchmark::kMillisecond);
