@@ -1,13 +1,9 @@
 #pragma once
 
-#include <fmt/format.h>
-#include <unistd.h>
-
+#include <ctime>
 #include <functional>
 #include <memory>
-#include <sstream>
 #include <string>
-#include <vector>
 
 #include "tests/program/cli/tessera_program.h"
 #include "tests/program/serve/raw_client.h"
@@ -48,13 +44,11 @@ class ServedProcess {
   }
   /// CPU seconds of the process so far.
   double cpu_seconds() const {
-    std::string text = read_text(fmt::format("/proc/{}/stat", process_->id()));
-    std::istringstream fields(text.substr(text.rfind(')') + 1));
-    std::string skipped;
-    for (int i = 3; i < 14; ++i) fields >> skipped;
-    double user = 0, system = 0;
-    fields >> user >> system;
-    return (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+    clockid_t clock = {};
+    timespec spent = {};
+    ::clock_getcpuclockid(process_->id(), &clock);
+    ::clock_gettime(clock, &spent);
+    return static_cast<double>(spent.tv_sec) + 1e-9 * static_cast<double>(spent.tv_nsec);
   }
   void kill() {
     process_->send(SIGKILL);

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <sys/resource.h>
-
-#include <functional>
+#include <ctime>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -67,12 +65,7 @@ class Listening {
 
 /// CPU seconds of this process so far.
 inline double cpu_seconds() {
-  rusage usage = {};
-  ::getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+  return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }
 
 }  // namespace tessera::serve
