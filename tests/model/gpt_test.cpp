@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/error.h"
+#include "tests/model/model_checks.h"
 #include "tests/support/numerical_gradient.h"
 
 namespace tessera {
@@ -67,15 +68,6 @@ TEST(GptBlock, ATokenKnowsItsPlaceByHand) {
               tolerance);
 }
 
-GptBlock drawn_block(const GptConfig& config) {
-  at::NoGradGuard no_grad;
-  at::manual_seed(5);
-  GptBlock block(config, at::kCPU);
-  block->to(at::kDouble);
-  for (auto& parameter : block->parameters()) parameter.normal_(0, 0.5);
-  return block;
-}
-
 /// Channel c of head h at time t, turned where positions are rotary.
 at::Tensor placed(const at::Tensor& heads, const GptConfig& config) {
   if (config.positions != Positions::kRotary) return heads;
@@ -125,7 +117,7 @@ TEST(GptBlock, EqualsTheLoop) {
   at::NoGradGuard no_grad;
   for (const Positions positions : kAll) {
     const GptConfig config = small_gpt(positions);
-    GptBlock block = drawn_block(config);
+    GptBlock block = test::drawn_block<GptBlock>(config);
     const at::Tensor x = at::randn({2, 6, 12}, at::kDouble);
     EXPECT_LT(test::relative_error(block->forward(x, {}), loop(block, config, x)), 1e-12)
         << config::enum_name(positions);
@@ -134,7 +126,7 @@ TEST(GptBlock, EqualsTheLoop) {
 
 TEST(GptBlock, GradientsAgreeWithCentralDifferences) {
   for (const Positions positions : kAll) {
-    GptBlock block = drawn_block(small_gpt(positions));
+    GptBlock block = test::drawn_block<GptBlock>(small_gpt(positions));
     const auto outputs = [&](const std::vector<at::Tensor>& in) {
       block->query_key_value->weight = in[1];
       return block->forward(in[0], {});
@@ -149,7 +141,7 @@ TEST(GptBlock, GradientsAgreeWithCentralDifferences) {
 TEST(GptBlock, FloatAgreesWithDouble) {
   at::NoGradGuard no_grad;
   for (const Positions positions : kAll) {
-    GptBlock block = drawn_block(small_gpt(positions));
+    GptBlock block = test::drawn_block<GptBlock>(small_gpt(positions));
     const at::Tensor x = at::randn({2, 70, 12}, at::kDouble);
     const at::Tensor expected = block->forward(x, {});
     block->to(at::kFloat);

@@ -63,6 +63,17 @@ inline std::shared_ptr<SequenceModel> through_a_file(const SequenceModel& model)
   return loaded;
 }
 
+/// A block in double whose parameters are all drawn, the same each time.
+template <typename Block, typename Config>
+Block drawn_block(const Config& config) {
+  at::NoGradGuard no_grad;
+  at::manual_seed(5);
+  Block block(config, at::kCPU);
+  block->to(at::kDouble);
+  for (auto& parameter : block->parameters()) parameter.normal_(0, 0.5);
+  return block;
+}
+
 /// Copies of the parameters that the model draws from a seed.
 inline std::vector<at::Tensor> drawn_parameters(SequenceModel& model, uint64_t seed) {
   model.initialise(seed);

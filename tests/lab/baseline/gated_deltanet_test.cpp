@@ -11,6 +11,7 @@
 #include <cmath>
 
 #include "tessera/base/error.h"
+#include "tests/model/model_checks.h"
 #include "tests/support/numerical_gradient.h"
 #include "tests/support/temporary_folder.h"
 
@@ -19,15 +20,6 @@ namespace {
 
 GatedDeltaNetConfig small_deltanet() {
   return {.vocabulary = 11, .window = 8, .layers = 2, .heads = 2, .channels = 8};
-}
-
-GatedDeltaNetBlock drawn_delta_block() {
-  at::NoGradGuard no_grad;
-  at::manual_seed(5);
-  GatedDeltaNetBlock block(small_deltanet(), at::kCPU);
-  block->to(at::kDouble);
-  for (auto& parameter : block->parameters()) parameter.normal_(0, 0.5);
-  return block;
 }
 
 double logistic(double x) {
@@ -87,13 +79,13 @@ at::Tensor block_loop(GatedDeltaNetBlock block, const at::Tensor& x) {
 
 TEST(GatedDeltaNetBlock, EqualsTheLoop) {
   at::NoGradGuard no_grad;
-  GatedDeltaNetBlock block = drawn_delta_block();
+  GatedDeltaNetBlock block = test::drawn_block<GatedDeltaNetBlock>(small_deltanet());
   const at::Tensor x = at::randn({2, 6, 8}, at::kDouble);
   EXPECT_LT(test::relative_error(block->forward(x, {}), block_loop(block, x)), 1e-12);
 }
 
 TEST(GatedDeltaNetBlock, GradientsAgreeWithCentralDifferences) {
-  GatedDeltaNetBlock block = drawn_delta_block();
+  GatedDeltaNetBlock block = test::drawn_block<GatedDeltaNetBlock>(small_deltanet());
   const auto outputs = [&](const std::vector<at::Tensor>& in) {
     block->query_key_value_gate->weight = in[1];
     block->convolution = in[2];

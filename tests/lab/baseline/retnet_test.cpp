@@ -11,6 +11,7 @@
 #include <cmath>
 
 #include "tessera/base/error.h"
+#include "tests/model/model_checks.h"
 #include "tests/support/numerical_gradient.h"
 #include "tests/support/temporary_folder.h"
 
@@ -19,15 +20,6 @@ namespace {
 
 RetNetConfig small_retnet() {
   return {.vocabulary = 11, .window = 8, .layers = 2, .heads = 2, .channels = 8};
-}
-
-RetNetBlock drawn_block() {
-  at::NoGradGuard no_grad;
-  at::manual_seed(5);
-  RetNetBlock block(small_retnet(), at::kCPU);
-  block->to(at::kDouble);
-  for (auto& parameter : block->parameters()) parameter.normal_(0, 0.5);
-  return block;
 }
 
 /// One vector of a head at time t, turned.
@@ -73,7 +65,7 @@ at::Tensor loop(RetNetBlock block, const at::Tensor& x) {
 
 TEST(RetNetBlock, EqualsTheLoop) {
   at::NoGradGuard no_grad;
-  RetNetBlock block = drawn_block();
+  RetNetBlock block = test::drawn_block<RetNetBlock>(small_retnet());
   const at::Tensor x = at::randn({2, 6, 8}, at::kDouble);
   EXPECT_LT(test::relative_error(block->forward(x, {}), loop(block, x)), 1e-12);
 }
@@ -104,7 +96,7 @@ TEST(RetNetBlock, ATokenReadsItselfFirstByHand) {
 }
 
 TEST(RetNetBlock, GradientsAgreeWithCentralDifferences) {
-  RetNetBlock block = drawn_block();
+  RetNetBlock block = test::drawn_block<RetNetBlock>(small_retnet());
   const auto outputs = [&](const std::vector<at::Tensor>& in) {
     block->query_key_value_gate->weight = in[1];
     return block->forward(in[0], {});
