@@ -16,10 +16,7 @@ namespace {
 using test::kWindow;
 using test::recomputed;
 using test::some_text;
-
-at::Tensor tensor_of(const Tokens& text) {
-  return at::tensor(text, at::kLong);
-}
+using test::tensor_of;
 
 /// Sum of the losses of the tokens 1.. of a text, token t read with the tokens from begins[t] on.
 double sum_of_losses(LanguageModel& model, const Tokens& text, const std::vector<size_t>& begins) {

@@ -16,6 +16,7 @@ using test::kVocabulary;
 using test::kWindow;
 using test::recomputed;
 using test::some_text;
+using test::tensor_of;
 
 constexpr double kLogRatio = 1.5;
 
@@ -54,13 +55,9 @@ class OneText final : public TokenMemory {
   Tokens text_;
 };
 
-at::Tensor as_tensor(const Tokens& text) {
-  return at::tensor(text, at::kLong);
-}
-
 double mean_loss(LanguageModel& model, const Tokens& text, const EvaluationOptions& options) {
   LossByPosition losses;
-  evaluate_text(model, as_tensor(text), options, losses);
+  evaluate_text(model, tensor_of(text), options, losses);
   return losses.mean();
 }
 
@@ -152,7 +149,7 @@ TEST(MemoryMixture, LossOfATextIsTheSumOfItsTokensHoweverItIsRead) {
   for (const int64_t stride : {int64_t{0}, int64_t{3}})
     for (const int64_t batch : {1, 3}) {
       LossByPosition losses;
-      evaluate_text(*model, as_tensor(begun), {Reading::kWindowed, stride, batch, &memory}, losses);
+      evaluate_text(*model, tensor_of(begun), {Reading::kWindowed, stride, batch, &memory}, losses);
       EXPECT_EQ(losses.tokens(), 39);
       EXPECT_LT(losses.mean(), mean_loss(*model, begun, {Reading::kWindowed, stride, batch}));
       if (stride == 0 && batch == 3) {

@@ -83,6 +83,10 @@ inline Tokens some_text(int64_t length, int64_t seed) {
   return text;
 }
 
+inline at::Tensor tensor_of(const Tokens& text) {
+  return at::tensor(text, at::kLong);
+}
+
 /// The logits [V] after the last `window` tokens of a text, by reading them at once.
 inline at::Tensor recomputed(LanguageModel& model, const Tokens& text, size_t window = SIZE_MAX) {
   at::NoGradGuard no_grad;
