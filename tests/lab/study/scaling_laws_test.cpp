@@ -28,6 +28,17 @@ class ScalingLawStudies : public test::PaperStudies {
 // The others take minutes, or differ from these only in their settings.
 class QuickStudy : public ScalingLawStudies, public ::testing::WithParamInterface<const char*> {};
 
+/// Titles of the panels that stand in one picture, as in the paper.
+const std::map<std::string, std::vector<std::string>> kPanels = {
+    {"fig1", {"Error against dimension", "Error against data"}},
+    {"fig4", {"d = 100, γ = 10", "d = 100, γ = 1", "d = 10, γ = 1"}},
+    {"fig7", {"One run, N = 10", "Mean of 2 runs, N = 10", "Mean of 2 runs, N = 30"}},
+    {"fig13", {"d = 10, γ = 1", "d = 100, γ = 1"}}};
+/// What a summary says of the number of runs.
+const std::map<std::string, std::vector<std::string>> kOfRuns = {
+    {"fig4", {"all curves here are means of 2 runs"}},
+    {"fig8", {"SGD γ = 1, d = 10 (ours ± ", "± is the standard error of ours"}}};
+
 TEST_P(QuickStudy, RunsAndWritesItsDirectory) {
   const std::string id = GetParam();
   // These evaluate formulas, or show a single run.
@@ -40,6 +51,12 @@ TEST_P(QuickStudy, RunsAndWritesItsDirectory) {
     EXPECT_EQ(std::isnan(point.spread), std::isnan(point.standard_error)) << point.series;
   EXPECT_TRUE(std::filesystem::exists(folder_ / id / "results.csv"));
   expect_captions(id);
+  if (kPanels.contains(id))
+    for (const std::string& title : kPanels.at(id))
+      EXPECT_THAT(written(id, "errors.svg"), HasSubstr(">" + title + "</text>"));
+  if (kOfRuns.contains(id))
+    for (const std::string& words : kOfRuns.at(id))
+      EXPECT_THAT(results.summary(), HasSubstr(words));
 }
 
 INSTANTIATE_TEST_SUITE_P(ScalingLaws, QuickStudy,
@@ -138,20 +155,6 @@ TEST_F(ScalingLawStudies, Theorem2KeepsEachDimensionAsItGoes) {
     EXPECT_THAT(parts, HasSubstr(fmt::format("\"α = 2, d = {}\"", d)));
 }
 
-TEST_F(ScalingLawStudies, PanelsStandInOnePictureAsInThePaper) {
-  const std::map<std::string, std::vector<std::string>> panels = {
-      {"fig1", {"Error against dimension", "Error against data"}},
-      {"fig4", {"d = 100, γ = 10", "d = 100, γ = 1", "d = 10, γ = 1"}},
-      {"fig7", {"One run, N = 10", "Mean of 2 runs, N = 10", "Mean of 2 runs, N = 30"}},
-      {"fig13", {"d = 10, γ = 1", "d = 100, γ = 1"}}};
-  for (const auto& [id, titles] : panels) {
-    run(id, {{"runs", 2}});
-    const std::string picture = written(id, "errors.svg");
-    for (const std::string& title : titles)
-      EXPECT_THAT(picture, HasSubstr(">" + title + "</text>")) << id;
-  }
-}
-
 TEST_F(ScalingLawStudies, RefuseLawsWithoutExponents) {
   EXPECT_THAT(refusal("theorem2", {{"alphas", {1}}}), HasSubstr("alphas has 1;"));
   EXPECT_THAT(refusal("proposition3", {{"alphas", {2}}, {"rhos", {-1}}}),
@@ -205,14 +208,6 @@ TEST_F(ScalingLawStudies, SayTheSizesThatWereRun) {
   run("fig6", {{"inputs", 12}});
   EXPECT_THAT(written("fig6", "report.html"),
               HasSubstr("each of 1000 samples; N = 12, M = 5, d = 5, α = 1.5."));
-}
-
-TEST_F(ScalingLawStudies, SayOfHowManyRunsTheyAre) {
-  EXPECT_THAT(run("fig4", {{"runs", 2}}).summary(),
-              HasSubstr("all curves here are means of 2 runs"));
-  EXPECT_THAT(run("fig8", {{"runs", 2}}).summary(),
-              testing::AllOf(HasSubstr("SGD γ = 1, d = 10 (ours ± "),
-                             HasSubstr("± is the standard error of ours")));
 }
 
 TEST_F(ScalingLawStudies, ErrorsOfZeroHaveNoExponent) {
