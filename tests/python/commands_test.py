@@ -27,7 +27,7 @@ PAGES = ["README.md", "docs/tutorial.md", "docs/generate.md", "docs/memo.md", "d
 ELSEWHERE = {
     "docs/install.md": "packages, prefixes, containers: tests/install, packaging/try-on",
     "docs/library.md": "CMake and C++: tests/install",
-    "docs/papers.md": "studies of minutes and hours: tests/study runs each with small settings",
+    "docs/papers.md": "studies of minutes and hours: tests/lab/study runs each with small settings",
     "docs/python.md": "Python: documentation_test.py",
     "docs/scaling.md": "several processes and hosts: tests/program/cli/several_processes_test.cpp, tests/program/serve/hosts_test.cpp",
     "docs/server.md": "a server: tests/program/serve/page/docs_test.js",

@@ -15,7 +15,7 @@ C, H = 12, 3
 
 def context_memory_by_equations(memory, x):
     """Zhang et al. 2024, eq. 6 and 7, from the module's parameters."""
-    parameters = {name: value for name, value in memory.named_parameters()}
+    parameters = dict(memory.named_parameters())
 
     def heads(y):
         return y.unflatten(-1, (H, C // H))
@@ -34,7 +34,7 @@ def context_memory_by_equations(memory, x):
 
 def persistent_memory_by_equations(memory, x):
     """Zhang et al. 2024, appendix D.1, from the module's parameters."""
-    parameters = {name: value for name, value in memory.named_parameters()}
+    parameters = dict(memory.named_parameters())
     decay = torch.exp(-10 * parameters["key.leak"].abs())
     projected = x @ parameters["key.projection.weight"].T
     averages = ops.leaky_average(projected.unflatten(-1, (H, C // H)), decay)
