@@ -29,9 +29,6 @@ using Json = nlohmann::json;
 using test::llama_style_json;
 using test::small_bpe_json;
 
-// RapidCheck reads this once, before the first property: the same cases every time.
-const int kFixedSeed = ::setenv("RC_PARAMS", "seed=1", /*replace=*/0);
-
 std::string refusal(const Json& json) {
   return message_of<DataError>([&] { Tokenizer::parse(json.dump(), "file"); });
 }
