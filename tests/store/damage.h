@@ -26,7 +26,7 @@ class Damage : public StoreTest {
   /// Changes a file, holds the complaint against `expected`, and puts the file back.
   void expect_noticed(const std::string& name, const std::string& expected,
                       const std::function<void(std::string&)>& change) {
-    const std::string whole = content_of(file(name));
+    const std::string whole = read_file(file(name));
     std::string changed = whole;
     change(changed);
     ASSERT_NE(changed, whole);
@@ -43,7 +43,7 @@ class Damage : public StoreTest {
 
   /// The complaint after the ledger was altered; the alteration is taken back.
   std::string after_sql(const std::string& statements) {
-    const std::string whole = content_of(file("ledger.sqlite"));
+    const std::string whole = read_file(file("ledger.sqlite"));
     sql(statements);
     const std::string message = complaint();
     overwrite(file("ledger.sqlite"), whole);

@@ -53,7 +53,7 @@ class DamageSweep : public Damage {
   /// ending there. Returns how often that was refused.
   int sweep(const std::string& name, size_t step, size_t first = 0, size_t last = SIZE_MAX) {
     if (!test::nightly()) step *= 10;
-    const std::string whole = content_of(file(name));
+    const std::string whole = read_file(file(name));
     EXPECT_GT(whole.size(), first);
     for (size_t at = first; at < std::min(last, whole.size()); at += step) {
       std::string damaged = whole;
@@ -112,11 +112,11 @@ TEST_F(DamageSweep, OfAStoreThatIsWrittenTo) {
   std::filesystem::copy(store(), store("whole"));
   memorize(store(), "three", document_text(3));
   remember();
-  const size_t size = content_of(store("whole") / "ledger.sqlite").size();
+  const size_t size = read_file(store("whole") / "ledger.sqlite").size();
   for (size_t at = 0; at < size; at += test::nightly() ? 211 : 2111) {
     std::filesystem::remove_all(store());
     std::filesystem::copy(store("whole"), store());
-    std::string damaged = content_of(file("ledger.sqlite"));
+    std::string damaged = read_file(file("ledger.sqlite"));
     damaged[at] = static_cast<char>(damaged[at] ^ 1 << at % 8);
     overwrite(file("ledger.sqlite"), damaged);
     try {

@@ -60,7 +60,7 @@ TEST_F(Damage, OfTheLedgersFile) {
   expect_noticed(name, "file is not a database",
                  [](auto& bytes) { bytes = "not a database, by any means"; });
   expect_noticed(name, "is not the ledger", [](auto& bytes) { bytes.clear(); });
-  const std::string whole = content_of(file(name));
+  const std::string whole = read_file(file(name));
   int noticed = 0;
   for (size_t at = whole.find("two"); at != std::string::npos; at = whole.find("two", at + 1)) {
     std::string changed = whole;
@@ -75,7 +75,7 @@ TEST_F(Damage, OfTheLedgersFile) {
 }
 
 TEST_F(Damage, OfATokenInTheLedger) {
-  const std::string whole = content_of(file("ledger.sqlite"));
+  const std::string whole = read_file(file("ledger.sqlite"));
   const size_t text = whole.find(std::string("t\0e\0l\0l\0s", 9));
   ASSERT_NE(text, std::string::npos);
   std::string damaged = whole;

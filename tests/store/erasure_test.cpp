@@ -19,7 +19,7 @@ std::string as_tokens(const std::string& text) {
 std::vector<std::string> holders(const std::filesystem::path& store, const std::string& bytes) {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(store))
-    if (content_of(entry.path()).find(bytes) != std::string::npos)
+    if (read_file(entry.path()).find(bytes) != std::string::npos)
       names.push_back(entry.path().filename());
   return names;
 }
@@ -106,12 +106,12 @@ TEST_F(Erasure, EveryFileIsThatOfAStoreThatNeverHeldIt) {
     memorize(never, {105});
     for (const auto& entry : std::filesystem::directory_iterator(forgot)) {
       const auto name = entry.path().filename();
-      EXPECT_TRUE(content_of(forgot / name) == content_of(never / name)) << name << shards;
+      EXPECT_TRUE(read_file(forgot / name) == read_file(never / name)) << name << shards;
     }
     for (const int number : {100, 102, 104, 105}) forget(forgot, "name-" + std::to_string(number));
     MemoStore::create(store("empty"), memory, byte_tokenizer());
     for (const auto& entry : std::filesystem::directory_iterator(store("empty")))
-      EXPECT_TRUE(content_of(entry.path()) == content_of(forgot / entry.path().filename()))
+      EXPECT_TRUE(read_file(entry.path()) == read_file(forgot / entry.path().filename()))
           << entry.path().filename();
     std::filesystem::remove_all(store("empty"));
   }

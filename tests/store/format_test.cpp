@@ -95,8 +95,8 @@ TEST_F(StoreFormatTest, ANewStoreOfTheSameTextsHasTheSameDigest) {
   memorize(made, "tyger.txt", kTyger);
   memorize(made, "lamb.txt", kLamb);
   EXPECT_EQ(digest(made), kDigest);
-  EXPECT_EQ(content_of(made / "config.json"), content_of(store() / "config.json"));
-  EXPECT_EQ(content_of(made / "tokenizer.json"), content_of(store() / "tokenizer.json"));
+  EXPECT_EQ(read_file(made / "config.json"), read_file(store() / "config.json"));
+  EXPECT_EQ(read_file(made / "tokenizer.json"), read_file(store() / "tokenizer.json"));
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ class HistoryTest : public StoreTest {
   std::filesystem::path history() const { return store() / StoreFolder::kHistoryFile; }
   std::vector<config::Json> events() const {
     std::vector<config::Json> events;
-    std::istringstream lines(content_of(history()));
+    std::istringstream lines(read_file(history()));
     for (std::string line; std::getline(lines, line);) events.push_back(config::Json::parse(line));
     return events;
   }

@@ -146,7 +146,7 @@ void CircularPages::lead_round(const std::string& table, const std::string& row_
     root = row.integer(0);
   }
   // An inner page: 12 bytes of header, the places of its cells, and in each cell the page below.
-  std::string bytes = content_of(file("ledger.sqlite"));
+  std::string bytes = read_file(file("ledger.sqlite"));
   const size_t page = static_cast<size_t>(root - 1) * 4096;
   const auto cell = [&](size_t number) {
     const auto byte = [&](size_t at) { return static_cast<unsigned char>(bytes[page + at]); };

@@ -57,11 +57,11 @@ TEST_F(RebuildTest, TheTokenizerKnowsTheRemainingDocumentsAlone) {
   memorize(store(), "secret", secret);
   memorize(store(), "open", document_text(1) + document_text(1));
   rebuild_store(store(), tokenizer_of_documents(store(), 400));
-  EXPECT_THAT(content_of(store() / "tokenizer.json"), HasSubstr("Steelkilt"));
+  EXPECT_THAT(read_file(store() / "tokenizer.json"), HasSubstr("Steelkilt"));
   forget(store(), "secret");
-  EXPECT_THAT(content_of(store() / "tokenizer.json"), HasSubstr("Steelkilt"));
+  EXPECT_THAT(read_file(store() / "tokenizer.json"), HasSubstr("Steelkilt"));
   rebuild_store(store(), tokenizer_of_documents(store(), 400));
-  EXPECT_THAT(content_of(store() / "tokenizer.json"), ::testing::Not(HasSubstr("eelk")));
+  EXPECT_THAT(read_file(store() / "tokenizer.json"), ::testing::Not(HasSubstr("eelk")));
 }
 
 TEST_F(RebuildTest, RefusesAndLeavesTheStoreAsItWas) {

@@ -39,8 +39,8 @@ class ShardedStore : public StoreTest {
 };
 
 TEST_F(ShardedStore, HasAFileForEachShard) {
-  EXPECT_THAT(content_of(store() / "config.json"), HasSubstr("\"format\": 2"));
-  EXPECT_THAT(content_of(store() / "config.json"), HasSubstr("\"shards\": 3"));
+  EXPECT_THAT(read_file(store() / "config.json"), HasSubstr("\"format\": 2"));
+  EXPECT_THAT(read_file(store() / "config.json"), HasSubstr("\"shards\": 3"));
   EXPECT_FALSE(std::filesystem::exists(store() / "memory.safetensors"));
   memorize(store(), "one", document_text(1));
   int64_t bytes = 0;
@@ -167,7 +167,7 @@ TEST_F(ShardedStore, OnlyTheFilesOfChangedShardsAreWritten) {
   const auto contents = [&] {
     std::vector<std::string> files;
     for (int shard = 0; shard < kShards; ++shard)
-      files.push_back(content_of(shard_file(store(), shard)));
+      files.push_back(read_file(shard_file(store(), shard)));
     return files;
   };
   const auto changed_by = [&](const std::function<void()>& change) {
@@ -192,8 +192,8 @@ TEST_F(ShardedStore, AnOlderFileOfAShardIsNoticed) {
   std::filesystem::copy(store(), store("older"));
   memorize(store(), "two", document_text(2));
   for (int shard = 0; shard < kShards; ++shard) {
-    const std::string whole = content_of(shard_file(store(), shard));
-    overwrite(shard_file(store(), shard), content_of(shard_file(store("older"), shard)));
+    const std::string whole = read_file(shard_file(store(), shard));
+    overwrite(shard_file(store(), shard), read_file(shard_file(store("older"), shard)));
     EXPECT_THAT(complaint(), HasSubstr("is older or newer than the ledger beside it")) << shard;
     overwrite(shard_file(store(), shard), whole);
   }
@@ -204,7 +204,7 @@ TEST_F(ShardedStore, AnOlderFileOfAShardIsNoticed) {
 TEST_F(ShardedStore, DamageOfAShardIsNamedWhenItIsNeeded) {
   memorize(store(), "one", document_text(1));
   const std::string before = digest(store());
-  std::string damaged = content_of(shard_file(store(), 1));
+  std::string damaged = read_file(shard_file(store(), 1));
   damaged.back() ^= 1;
   overwrite(shard_file(store(), 1), damaged);
   const std::string named = "memory-0001.safetensors: is damaged: its checksum";
@@ -233,7 +233,7 @@ TEST_F(ShardedStore, DamageOfAShardIsNamedWhenItIsNeeded) {
 TEST_F(ShardedStore, DamageOfAHeaderIsNamedAtOnce) {
   memorize(store(), "one", document_text(1));
   const auto open_altered = [&](int shard, const std::function<void(std::string&)>& alter) {
-    const std::string whole = content_of(shard_file(store(), shard));
+    const std::string whole = read_file(shard_file(store(), shard));
     std::string altered = whole;
     alter(altered);
     EXPECT_NE(altered, whole);
@@ -252,7 +252,7 @@ TEST_F(ShardedStore, DamageOfAHeaderIsNamedAtOnce) {
                 HasSubstr("memory-0002.safetensors: is damaged: the checksum of its state"))
         << name;
   EXPECT_THAT(
-      open_altered(2, [&](std::string& bytes) { bytes = content_of(shard_file(store(), 1)); }),
+      open_altered(2, [&](std::string& bytes) { bytes = read_file(shard_file(store(), 1)); }),
       HasSubstr("memory-0002.safetensors: holds shard 1, expected shard 2"));
   EXPECT_THAT(open_altered(0, [](std::string& bytes) { bytes.clear(); }),
               HasSubstr("memory-0000.safetensors"));
@@ -278,7 +278,7 @@ TEST_F(ShardedStore, RefusesStatesThatNoMatrixHas) {
 }
 
 TEST_F(ShardedStore, RefusesNumbersThatDoNotFit) {
-  const std::string config = content_of(store() / "config.json");
+  const std::string config = read_file(store() / "config.json");
   const auto complaint_of = [&](const std::string& from, const std::string& to) {
     std::string altered = config;
     altered.replace(altered.find(from), from.size(), to);

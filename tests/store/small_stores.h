@@ -5,11 +5,10 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
-#include "tessera/base/error.h"
+#include "tessera/base/file.h"
 #include "tessera/data/bpe_trainer.h"
 #include "tessera/data/tokenizer.h"
 #include "tessera/store/memo_store.h"
@@ -82,11 +81,6 @@ inline std::string text_of(const Recall& recall, const Tokenizer& tokenizer = by
   std::string text;
   for (const memo::NextToken& token : recall.tokens) text += tokenizer.token_bytes(token.token);
   return text;
-}
-
-inline std::string content_of(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }
 
 inline void overwrite(const std::filesystem::path& file, const std::string& content) {

@@ -3,7 +3,6 @@
 #include <rapidcheck/gtest.h>
 
 #include "tests/memo/texts.h"
-#include "tests/store/small_stores.h"
 
 namespace tessera::store {
 namespace {

@@ -10,9 +10,10 @@
 #include <chrono>
 #include <cstdio>
 #include <fstream>
-#include <iterator>
 #include <system_error>
 #include <thread>
+
+#include "tessera/base/file.h"
 
 namespace tessera::test {
 namespace {
@@ -46,11 +47,6 @@ int become(const std::vector<std::string>& command) {
   arguments.push_back(nullptr);
   ::execv(arguments.front(), arguments.data());
   return 127;
-}
-
-std::string content_of(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
 }  // namespace
@@ -135,11 +131,11 @@ Outcome Process::wait(double limit) {
 }
 
 std::string Process::output() const {
-  return content_of(streams_ / "out");
+  return read_file(streams_ / "out");
 }
 
 std::string Process::errors() const {
-  return content_of(streams_ / "err");
+  return read_file(streams_ / "err");
 }
 
 bool calls_are_counted() {

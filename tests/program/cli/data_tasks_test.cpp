@@ -21,7 +21,7 @@ TEST_F(DataOfTasks, SamplesAreTheSameOnStandardOutputAndInAFile) {
   EXPECT_EQ(std::count(printed.begin(), printed.end(), '\n'), 3);
   EXPECT_EQ(done(joined(command, {"--out", path("copy.jsonl")})),
             path("copy.jsonl") + ": 3 lines\n");
-  EXPECT_EQ(read_text(path("copy.jsonl")), printed);
+  EXPECT_EQ(read_file(path("copy.jsonl")), printed);
 
   // Split, seed and first sample choose others.
   std::set<std::string> outputs = {printed};
@@ -40,13 +40,13 @@ TEST_F(DataOfTasks, PrintsWhatTrivialStrategiesScore) {
 TEST_F(DataOfTasks, WritesTensors) {
   const std::string run = done({"data", "spanning-tree", "--tensors", path("batch.safetensors")});
   EXPECT_EQ(run, path("batch.safetensors") + ": 203578 bytes\n");
-  EXPECT_THAT(read_text(path("batch.safetensors")), HasSubstr("\"answers\""));
+  EXPECT_THAT(read_file(path("batch.safetensors")), HasSubstr("\"answers\""));
 }
 
 TEST_F(DataOfTasks, SimulatesBabi) {
   done({"data", "babi", "--task", "1", "--out", path("babi"), "--train", "10", "--valid", "5",
         "--test", "5"});
-  EXPECT_THAT(read_text(path("babi") + "/qa1_test.txt"), HasSubstr("\n3 Where is "));
+  EXPECT_THAT(read_file(path("babi") + "/qa1_test.txt"), HasSubstr("\n3 Where is "));
 }
 
 TEST_F(DataOfTasks, TellsStories) {
@@ -57,9 +57,9 @@ TEST_F(DataOfTasks, TellsStories) {
   EXPECT_EQ(done({"data", "stories", "--stories", "2", "--valid", "0", "--questions", "0", "--out",
                   path("told")}),
             path("told") + ": train.txt\n");
-  EXPECT_EQ(read_text(path("stories") + "/train.txt"), printed);
-  EXPECT_THAT(read_text(path("stories") + "/valid.txt"), HasSubstr("\n<|endoftext|>\n"));
-  EXPECT_THAT(read_text(path("stories") + "/questions.jsonl"), HasSubstr("\"right\":\""));
+  EXPECT_EQ(read_file(path("stories") + "/train.txt"), printed);
+  EXPECT_THAT(read_file(path("stories") + "/valid.txt"), HasSubstr("\n<|endoftext|>\n"));
+  EXPECT_THAT(read_file(path("stories") + "/questions.jsonl"), HasSubstr("\"right\":\""));
   // The questions are no text to learn tokens from.
   const Arguments learn = {"tokenizer", "train", path("stories"), "--kind",
                            "character", "--out", path("t")};
@@ -77,8 +77,8 @@ TEST_F(DataOfTasks, WritesRandomLanguages) {
                path("languages.jsonl"), "--tensors", path("languages.safetensors")})
           .out,
       path("languages.safetensors") + ": 83904 bytes\n" + path("languages.jsonl") + ": 2 lines\n");
-  EXPECT_EQ(read_text(path("languages.jsonl")), printed);
-  EXPECT_THAT(read_text(path("languages.safetensors")), HasSubstr("\"truth\""));
+  EXPECT_EQ(read_file(path("languages.jsonl")), printed);
+  EXPECT_THAT(read_file(path("languages.safetensors")), HasSubstr("\"truth\""));
   // Other strings of the languages of the training.
   const auto automaton_of = [&](const Arguments& more) {
     const std::string line = tessera(joined({"data", "regbench", "--count", "1"}, more)).out;
@@ -98,8 +98,8 @@ TEST_F(DataOfTasks, RecordsGamesOfPong) {
   EXPECT_THAT(
       with({"--games", "2", "--out", path("games.jsonl"), "--tensors", path("g.safetensors")}).out,
       HasSubstr("games.jsonl: "));
-  EXPECT_EQ(read_text(path("games.jsonl")), printed.out);
-  EXPECT_THAT(read_text(path("g.safetensors")), HasSubstr("\"observations\""));
+  EXPECT_EQ(read_file(path("games.jsonl")), printed.out);
+  EXPECT_THAT(read_file(path("g.safetensors")), HasSubstr("\"observations\""));
   // The first game of the next seed is another one than the second of this.
   const std::string second = printed.out.substr(printed.out.find(R"({"game":1)"));
   EXPECT_NE(with({"--seed", "2"}).out,

@@ -204,7 +204,7 @@ TEST_F(Generating, ASavedSessionGoesOn) {
   ASSERT_EQ(samples.size(), 2u);
   EXPECT_NE(samples[0]["text"], samples[1]["text"]);
 
-  write_text(path("broken.safetensors"), read_text(session).substr(0, 200));
+  write_text(path("broken.safetensors"), read_file(session).substr(0, 200));
   expect_refused(generate({"--load-session", path("broken.safetensors")}), 3, "broken.safetensors");
   expect_refused(generate({"--load-session", session, "--reading", "windowed"}), 2, "--reading");
   expect_refused(generate({"--save-session", session, "--samples", "2"}), 2, "keeps one text");
@@ -342,7 +342,7 @@ TEST_F(Evaluating, NumbersAgreeWithEachOther) {
   EXPECT_EQ(result["bytes"], result["tokens"]);
   EXPECT_NEAR(result["bits_per_byte"].get<double>(), loss / std::log(2), 1e-9);
 
-  std::istringstream csv(read_text(path("p.csv")));
+  std::istringstream csv(read_file(path("p.csv")));
   std::string line;
   std::getline(csv, line);
   EXPECT_THAT(line, StartsWith("position,loss"));
@@ -367,7 +367,7 @@ TEST_F(Evaluating, WindowsMayOverlapAndMemoriesMayKeepAll) {
   EXPECT_EQ(loss({"--reading", "windowed", "--stride", "32"}), apart);
   EXPECT_LT(loss({"--stride", "8"}), apart) << "more before each token did not help";
   EXPECT_NE(loss({"--reading", "streaming", "--per-position", path("p.csv")}), apart);
-  const std::string csv = read_text(path("p.csv"));
+  const std::string csv = read_file(path("p.csv"));
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), std::ssize(small_text(40)));
   expect_refused(evaluate(path("short.txt"), {"--stride", "33"}), 2,
                  "stride is 33, expected 1 to 32, the tokens of the model's window");

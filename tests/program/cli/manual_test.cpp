@@ -24,7 +24,7 @@ class Manual : public ::testing::Test {
     return folder.path();
   }
   static std::string page(const std::string& name) {
-    return read_text(folder() / "man/man1" / (name + ".1"));
+    return read_file(folder() / "man/man1" / (name + ".1"));
   }
   static std::filesystem::path bash() { return folder() / "bash-completion/completions/tessera"; }
   static std::filesystem::path zsh() { return folder() / "zsh/vendor-completions/_tessera"; }

@@ -81,13 +81,13 @@ TEST_F(MemoDocuments, ReadsPagesAndLinesAndForgetsALineAlone) {
              "{\"text\": \"Little Lamb who made thee\"}\n");
   done({"memorize", store, path("in")});
   done({"export", store, "--texts", path("out")});
-  EXPECT_EQ(read_text(path("out/a.html")), std::string("Lines\n") + kLamb);
-  EXPECT_EQ(read_text(path("out/b.jsonl:2")), "Little Lamb who made thee");
+  EXPECT_EQ(read_file(path("out/a.html")), std::string("Lines\n") + kLamb);
+  EXPECT_EQ(read_file(path("out/b.jsonl:2")), "Little Lamb who made thee");
   EXPECT_EQ(done({"forget", store, "b.jsonl:raven"}), "b.jsonl:raven: forgotten, 28 tokens\n");
   EXPECT_EQ(done({"update", store, path("in")}), "b.jsonl:raven: 28 tokens, 56 pairs\n");
 
   // A file that is damaged loses no line; one that has lost a line does.
-  const std::string lines = read_text(path("in/b.jsonl"));
+  const std::string lines = read_file(path("in/b.jsonl"));
   write_text(path("in/b.jsonl"), lines + "damaged\n");
   EXPECT_EQ(memo({"update", store, path("in"), "--keep-going", "--prune"}).status, 1);
   EXPECT_EQ(json({"documents", store})["data"].size(), 3u);
@@ -97,7 +97,7 @@ TEST_F(MemoDocuments, ReadsPagesAndLinesAndForgetsALineAlone) {
   const std::string plain = create("plain");
   done({"memorize", plain, path("in"), "--plain"});
   done({"export", plain, "--texts", path("plain-out")});
-  EXPECT_EQ(read_text(path("plain-out/a.html")), page);
+  EXPECT_EQ(read_file(path("plain-out/a.html")), page);
   EXPECT_EQ(json({"documents", plain})["data"].size(), 2u);
 
   write_text(path("in/c.jsonl"), "{\"text\": \"a\"}\n{\"txt\": \"b\"}\n");
@@ -153,16 +153,16 @@ TEST_F(MemoDocuments, ACertificateShowsWhatWasErased) {
   const Outcome run = memo({"forget", store, "raven", "--certificate", file});
   EXPECT_EQ(run.status, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("certificate; nothing found in "));
-  const auto certificate = config::Json::parse(read_text(file));
+  const auto certificate = config::Json::parse(read_file(file));
   EXPECT_EQ(certificate["digest_before"], before);
   EXPECT_EQ(certificate["digest_after"], digest(store));
   EXPECT_EQ(certificate["digest_of_remaining_documents"], digest(store));
   EXPECT_EQ(certificate["erased"][0]["bytes"], std::string(kRaven).size());
-  const std::string page = read_text(path("erasure.html"));
+  const std::string page = read_file(path("erasure.html"));
   EXPECT_THAT(page, HasSubstr("One document was erased"));
   EXPECT_THAT(page, HasSubstr("<td>1 document, 56 tokens</td>"));
   for (const std::string& name : {file, path("erasure.html"), store + "/history.jsonl"})
-    EXPECT_THAT(read_text(name), Not(HasSubstr("midnight"))) << name;
+    EXPECT_THAT(read_file(name), Not(HasSubstr("midnight"))) << name;
   EXPECT_THAT(done({"history", store}), HasSubstr("forgotten: 120 bytes, 121 tokens"));
   EXPECT_THAT(done({"verify", store, "--certificate", file}),
               HasSubstr("not signed; the store is as it was after the erasure"));
@@ -195,7 +195,7 @@ TEST_F(MemoDocuments, ASignedCertificateShowsWhoseItIs) {
   // RFC 8032, section 7.1, test 1.
   const std::string file = path("erasure.json");
   done({"forget", store, "raven", "--certificate", file, "--key", path("key")});
-  auto certificate = config::Json::parse(read_text(file));
+  auto certificate = config::Json::parse(read_file(file));
   EXPECT_EQ(certificate["signature"]["public_key"],
             "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a");
   EXPECT_THAT(done({"verify", store, "--certificate", file}), HasSubstr("signed by d75a9801"));
@@ -245,8 +245,8 @@ TEST_F(MemoDocuments, DocumentsAreExportedAsTexts) {
   EXPECT_TRUE(std::filesystem::is_empty(path("nothing")));
   done({"memorize", store, path("poems")});
   EXPECT_THAT(done({"export", store, "--texts", path("back")}), HasSubstr("2 documents, "));
-  EXPECT_EQ(read_text(path("back/raven")), kRaven);
-  EXPECT_EQ(read_text(path("back/old/lamb")), kLamb);
+  EXPECT_EQ(read_file(path("back/raven")), kRaven);
+  EXPECT_EQ(read_file(path("back/old/lamb")), kLamb);
   EXPECT_FALSE(json({"export", store, "--texts", path("json")}).contains("renamed"));
   expect_refused(memo({"export", store, "--texts", path("back")}), 2, "already exists");
   expect_refused(memo({"export", store}), 2, "either a file for the memory (out) or a folder");
@@ -279,7 +279,7 @@ TEST_F(MemoDocuments, AnIdThatIsNoPathBelowAFolderIsExportedUnderAnotherName) {
   EXPECT_THAT(run.err, HasSubstr("'../../x' is written to %2E%2E%2F%2E%2E%2Fx: its id cannot"));
   EXPECT_THAT(run.err, Not(HasSubstr("'old' is written")));
   for (const auto& [id, name] : names)
-    EXPECT_EQ(read_text(path("below/out/" + name)), kRaven) << id;
+    EXPECT_EQ(read_file(path("below/out/" + name)), kRaven) << id;
   EXPECT_FALSE(std::filesystem::exists(path("x")));
   const auto made = json({"export", store, "--texts", path("json")});
   EXPECT_EQ(made["renamed"].size(), 8u);

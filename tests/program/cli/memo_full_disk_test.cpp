@@ -134,7 +134,7 @@ TEST_F(MemoFullDisk, ForgettingThatFailedLateIsSaidAndFinishedLater) {
   done({"memo", "memorize", path("store"), path("texts")});
   const auto run = [](const Arguments& command) { return tessera(command); };
   const auto holds_text = [&] {  // 16 bits for each byte
-    return read_text(path("store/ledger.sqlite")).find({"w\0o\0m\0b\0a\0t", 11}) !=
+    return read_file(path("store/ledger.sqlite")).find({"w\0o\0m\0b\0a\0t", 11}) !=
            std::string::npos;
   };
   ASSERT_TRUE(holds_text());

@@ -146,7 +146,7 @@ TEST_F(Kills, LeaveAStoreWithOneOfTwoTokenizers) {
   for (int64_t i = 0; i < kRebuildKills; ++i) {  // most near the end, where the new store comes
     rebuild(i % 2 == 0 ? "bpe" : "byte", {.system_calls = calls[i % 2] - 1 - i * i});
     ASSERT_EQ(documents().size(), static_cast<size_t>(kDocuments));
-    const auto configuration = config::Json::parse(read_text(path("store/config.json")));
+    const auto configuration = config::Json::parse(read_file(path("store/config.json")));
     vocabularies.insert(configuration["vocabulary"].get<int64_t>());
   }
   EXPECT_EQ(vocabularies.size(), 2u);
@@ -158,7 +158,7 @@ TEST_F(Kills, LeaveAStoreWithOneOfTwoTokenizers) {
 TEST_F(Kills, OfARepairLeaveTheTextsThatTokensDoNotGiveBack) {
   const std::string tokenizer = path("tokenizer.json");
   done({"tokenizer", "train", path("texts"), "--vocabulary", "270", "--out", tokenizer});
-  std::string spacing = read_text(tokenizer);
+  std::string spacing = read_file(tokenizer);
   const std::string flag = "\"add_prefix_space\": ", off = flag + "false";
   ASSERT_NE(spacing.find(off), std::string::npos);
   write_text(tokenizer, spacing.replace(spacing.find(off), off.size(), flag + "true"));

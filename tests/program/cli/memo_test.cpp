@@ -148,8 +148,8 @@ TEST_F(Memo, ExportsTheMatrix) {
   done({"memorize", store, path("poems")});
   EXPECT_EQ(done({"export", store, "--out", path("m.safetensors")}),
             path("m.safetensors") + ": 1.0 MB\n");
-  EXPECT_THAT(read_text(path("m.safetensors")).substr(0, 4000), HasSubstr(digest(store)));
-  EXPECT_THAT(read_text(path("m.safetensors")), Not(HasSubstr("midnight")));
+  EXPECT_THAT(read_file(path("m.safetensors")).substr(0, 4000), HasSubstr(digest(store)));
+  EXPECT_THAT(read_file(path("m.safetensors")), Not(HasSubstr("midnight")));
 }
 
 TEST_F(Memo, RefusesWrongUsage) {
@@ -203,7 +203,7 @@ TEST_F(Memo, NamesDamage) {
   const std::string store = create();
   done({"memorize", store, path("poems")});
   const std::string before = digest(store), matrix = store + "/memory.safetensors";
-  const std::string whole = read_text(matrix);
+  const std::string whole = read_file(matrix);
   std::string damaged = whole;
   damaged[damaged.size() / 2] ^= 4;
   write_text(matrix, damaged);
@@ -214,7 +214,7 @@ TEST_F(Memo, NamesDamage) {
   EXPECT_EQ(recall.out, "Once upon") << "the prompt, and nothing from the matrix";
   EXPECT_THAT(recall.err, HasSubstr("memory.safetensors: is damaged"));
   EXPECT_THAT(done({"verify", store, "--repair"}), HasSubstr(before));
-  write_text(store + "/tokenizer.json", read_text(store + "/tokenizer.json").substr(0, 20));
+  write_text(store + "/tokenizer.json", read_file(store + "/tokenizer.json").substr(0, 20));
   expect_refused(memo({"verify", store}), 3, "tokenizer.json");
 }
 

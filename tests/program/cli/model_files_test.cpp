@@ -44,7 +44,7 @@ class ModelFiles : public Workplace {
   void expect_damage_refused(
       const std::string& file,
       const std::vector<std::pair<std::string, std::string>>& contents) const {
-    const std::string whole = read_text(path("model/" + file));
+    const std::string whole = read_file(path("model/" + file));
     for (const auto& [content, message] : contents) {
       write_text(path("model/" + file), content);
       const Outcome outcome = generate();
@@ -86,7 +86,7 @@ TEST_F(ModelFiles, DirectoriesThatAreNone) {
 }
 
 TEST_F(ModelFiles, DamagedConfigurations) {
-  const auto good = json::parse(read_text(path("model/config.json")));
+  const auto good = json::parse(read_file(path("model/config.json")));
   const auto changed = [&](const std::string& key, const json& value) {
     json copy = good;
     copy[key] = value;
@@ -108,7 +108,7 @@ TEST_F(ModelFiles, DamagedConfigurations) {
 }
 
 TEST_F(ModelFiles, DamagedWeights) {
-  const std::string good = read_text(path("model/model.safetensors"));
+  const std::string good = read_file(path("model/model.safetensors"));
   expect_damage_refused(
       "model.safetensors",
       {{"", "has 0 bytes, too few"},
@@ -217,11 +217,11 @@ TEST_F(ModelFiles, ForwardWritesOutputsAndGradients) {
 TEST_F(ModelFiles, ForwardRefusesWithTheReason) {
   expect_refused(forward(path("model"), {"--names", "theirs"}), 2, "expected one of: own, source");
   expect_refused(forward(path("model"), {"--names", "source"}), 2, "was not imported");
-  const std::string input = read_text(path("x.safetensors"));
+  const std::string input = read_file(path("x.safetensors"));
   expect_refused(tessera({"forward", "--model", path("model"), "--input", path("x.safetensors"),
                           "--output", path("x.safetensors")}),
                  2, "--output is the file of --input");
-  EXPECT_EQ(read_text(path("x.safetensors")), input);
+  EXPECT_EQ(read_file(path("x.safetensors")), input);
   write_tokens({1, 2, 3, 257}, {1, 2, 3, 4});
   expect_refused(forward(path("model")), 3, "tensor 'idx' holds 257, expected 0 to 256");
   write_tokens({1, 2, 3, 4}, {1, 2, 3, 4, 5, 6});
@@ -255,7 +255,7 @@ TEST_F(Workplace, ImportedModelsKeepTheNamesOfTheirSource) {
 TEST_F(Workplace, ImportsAFolderOfHuggingFaceWithItsHeadsAndTokenizer) {
   const std::string weights = test::golden_file("gpt_tiny.weights.safetensors");  // of two heads
   done({"import", "--from", "nanogpt", "--weights", weights, "--out", path("gpt")});
-  std::string config = read_text(path("gpt/config.json"));
+  std::string config = read_file(path("gpt/config.json"));
   config.replace(config.find("exact"), 5, "tanh");  // as GPT-2 has it
   write_text(path("gpt/config.json"), config);
   std::filesystem::create_directories(path("hub"));
@@ -268,7 +268,7 @@ TEST_F(Workplace, ImportsAFolderOfHuggingFaceWithItsHeadsAndTokenizer) {
                  "tessera import --from gpt2 --weights " + path("hub"));
 
   done({"import", "--from", "gpt2", "--weights", path("hub"), "--out", path("imported")});
-  EXPECT_EQ(json::parse(read_text(path("imported/config.json")))["heads"], 4);
+  EXPECT_EQ(json::parse(read_file(path("imported/config.json")))["heads"], 4);
   done({"generate", "--model", path("imported"), "--prompt", "abc", "--max-tokens", "3"});
 }
 

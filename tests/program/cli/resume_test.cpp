@@ -38,12 +38,12 @@ class Resuming : public Workplace {
   }
 
   std::string model(const std::string& run) const {
-    return read_text(path(run + "/model/model.safetensors"));
+    return read_file(path(run + "/model/model.safetensors"));
   }
 
   /// Lines that a run has logged.
   int64_t lines(const std::string& run) const {
-    const std::string log = read_text(path(run + "/metrics.jsonl"));
+    const std::string log = read_file(path(run + "/metrics.jsonl"));
     return std::count(log.begin(), log.end(), '\n');
   }
 
@@ -55,7 +55,7 @@ class Resuming : public Workplace {
   }
 
   void expect_every_step_once(const std::string& run) const {
-    std::istringstream log(read_text(path(run + "/metrics.jsonl")));
+    std::istringstream log(read_file(path(run + "/metrics.jsonl")));
     int64_t step = 0;
     for (std::string line; std::getline(log, line);) {
       const auto json = nlohmann::json::parse(line);
@@ -108,7 +108,7 @@ TEST_F(Resuming, NeedsARun) {
 
 TEST_F(Resuming, IsRefusedWhileAnotherProcessTrainsThere) {
   Process first = start(train_arguments("run", {"train.steps=1000000"}));
-  first.wait_until([&] { return lines("run") >= 3; });
+  first.wait_until([&] { return is_there(path("run/metrics.jsonl")) && lines("run") >= 3; });
   const Outcome second = train("run", {"train.steps=1000000"}, {"--resume"});
   expect_refused(second, 1, "run/lock: another process is training in this folder");
   first.send(SIGINT);
@@ -137,22 +137,22 @@ TEST_F(Resuming, AfterASignalBehindTheLastStepMeasuresTheRest) {
   expect_refused(stopped, 130, "stopped after the last step; the model is in " + path("run/model"));
   EXPECT_THAT(stopped.err, HasSubstr("Not measured: "));
   EXPECT_THAT(stopped.err, HasSubstr("the same command with --resume measures it"));
-  EXPECT_THAT(read_text(path("run/report.html")), HasSubstr("not measured"));
+  EXPECT_THAT(read_file(path("run/report.html")), HasSubstr("not measured"));
   const std::string trained = model("run");
   done(train_arguments("run", {"sample.tokens=5"}, {"--resume"}));
   EXPECT_EQ(model("run"), trained);
-  EXPECT_THAT(read_text(path("run/report.html")), ::testing::Not(HasSubstr("not measured")));
+  EXPECT_THAT(read_file(path("run/report.html")), ::testing::Not(HasSubstr("not measured")));
 }
 
 TEST_F(Resuming, RefusesAnotherConfigurationOrText) {
   done(train_arguments("run"));
-  const std::string log = read_text(path("run/metrics.jsonl"));
-  const std::string tokens = read_text(path("run/corpus/tokens.safetensors"));
+  const std::string log = read_file(path("run/metrics.jsonl"));
+  const std::string tokens = read_file(path("run/corpus/tokens.safetensors"));
   write_text(path("other.txt"), small_text(300));
   const auto refused = [&](const std::string& setting, const std::string& message) {
     expect_refused(train("run", {setting}, {"--resume"}), 2, message);
-    EXPECT_EQ(read_text(path("run/metrics.jsonl")), log);
-    EXPECT_EQ(read_text(path("run/corpus/tokens.safetensors")), tokens) << "the tokens are lost";
+    EXPECT_EQ(read_file(path("run/metrics.jsonl")), log);
+    EXPECT_EQ(read_file(path("run/corpus/tokens.safetensors")), tokens) << "the tokens are lost";
   };
   refused("train.learning_rate=0.1", "began with train.learning_rate = 0.02, now it is 0.1");
   refused("train.seed=3", "began with train.seed = 1337, now it is 3");
@@ -160,12 +160,12 @@ TEST_F(Resuming, RefusesAnotherConfigurationOrText) {
   refused("data.text=" + path("other.txt"), "data.text");
   refused("data.tokenizer=character", "data.tokenizer = \"byte\", now it is \"character\"");
   refused("data.validation_share=0.2", "data.validation_share");
-  const std::string configuration = read_text(path("run/config.toml"));
+  const std::string configuration = read_file(path("run/config.toml"));
   refused("train.steps=5", "has made 30 updates, and train.steps is 5; give 30 or more");
-  EXPECT_EQ(read_text(path("run/config.toml")), configuration);
+  EXPECT_EQ(read_file(path("run/config.toml")), configuration);
 
   done(train_arguments("run", {"train.steps=40"}, {"--resume"}));
-  EXPECT_THAT(read_text(path("run/config.toml")), HasSubstr("steps = 40"));
+  EXPECT_THAT(read_file(path("run/config.toml")), HasSubstr("steps = 40"));
 }
 
 TEST_F(Resuming, GoesOnWithTheTokensItBeganWith) {
@@ -186,7 +186,7 @@ TEST_F(Resuming, GoesOnWithTheTokensItBeganWith) {
 TEST_F(Resuming, SaysWhatIsDamaged) {
   done(train_arguments("run"));
   const std::string tokens = path("run/corpus/tokens.safetensors");
-  const std::string whole = read_text(tokens);
+  const std::string whole = read_file(tokens);
   std::string damaged = whole;
   damaged.back() ^= 1;
   write_text(tokens, damaged);
@@ -202,7 +202,7 @@ TEST_F(Resuming, TakesTheCheckpointBeforeADamagedOne) {
   done(train_arguments("whole", {"train.evaluate_every=0"}));
   done(train_arguments("run", {"train.evaluate_every=0"}));
   const std::string last = path("run/checkpoints/step-00000030.safetensors");
-  write_text(last, read_text(last).substr(0, 5000));
+  write_text(last, read_file(last).substr(0, 5000));
   const Outcome run = train("run", {"train.evaluate_every=0"}, {"--resume"});
   ASSERT_EQ(run.status, 0) << run.err;
   EXPECT_THAT(run.err, HasSubstr("step-00000030.safetensors"));

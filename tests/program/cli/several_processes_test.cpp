@@ -61,7 +61,7 @@ TEST_F(SeveralProcesses, MakeTheUpdatesOfOne) {
   expect_both_succeed(train_in_two("two", settings));
   expect_nearly_the_losses("two", "one", 30);
   const auto world_size = [&](const std::string& out) {
-    return nlohmann::json::parse(read_text(path(out + "/manifest.json")))["world_size"];
+    return nlohmann::json::parse(read_file(path(out + "/manifest.json")))["world_size"];
   };
   EXPECT_EQ(world_size("one"), 1);
   EXPECT_EQ(world_size("two"), 2);

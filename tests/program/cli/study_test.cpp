@@ -39,19 +39,19 @@ TEST_F(StudyVerb, LeavesItsFilesAndGoesOnWhenCalledAgain) {
        {"results.csv", "report.html", "config.toml", "manifest.json", "losses.csv", "loss.svg",
         "memory_mosaic/model/model.safetensors", "gpt/model/model.safetensors"})
     EXPECT_TRUE(std::filesystem::exists(path("study/" + std::string(file)))) << file;
-  EXPECT_THAT(read_text(path("study/results.csv")),
+  EXPECT_THAT(read_file(path("study/results.csv")),
               ::testing::StartsWith("series,x,y,spread,published"));
 
-  const std::string log = read_text(path("study/memory_mosaic/metrics.jsonl"));
+  const std::string log = read_file(path("study/memory_mosaic/metrics.jsonl"));
   const Outcome again = language_models({"train.steps=20"});
   ASSERT_EQ(again.status, 0) << again.err;
-  EXPECT_EQ(read_text(path("study/memory_mosaic/metrics.jsonl")), log) << "it trained anew";
+  EXPECT_EQ(read_file(path("study/memory_mosaic/metrics.jsonl")), log) << "it trained anew";
   EXPECT_EQ(again.out, first.out);
 
-  const std::string results = read_text(path("study/results.csv"));
+  const std::string results = read_file(path("study/results.csv"));
   expect_refused(language_models({"train.steps=20", "channels=32"}), 2,
                  "began with settings.channels = 16, now it is 32");
-  EXPECT_EQ(read_text(path("study/results.csv")), results);
+  EXPECT_EQ(read_file(path("study/results.csv")), results);
 }
 
 TEST_F(StudyVerb, FinishesThePictureAtCtrlC) {
@@ -74,7 +74,7 @@ TEST_F(StudyVerb, FinishesThePictureAtCtrlC) {
   EXPECT_EQ(stopped.status, 130) << stopped.err;
   EXPECT_THAT(stopped.err, HasSubstr("interrupted; the results and the SVG pictures are in"));
   EXPECT_THAT(stopped.out, HasSubstr("Report: " + path("study/report.html")));
-  EXPECT_EQ(read_text(path("study/interference.png")), "whole\n");
+  EXPECT_EQ(read_file(path("study/interference.png")), "whole\n");
   for (const auto& file : std::filesystem::directory_iterator(path("study")))
     EXPECT_NE(file.path().extension(), ".new") << file.path();
 }
@@ -110,7 +110,7 @@ TEST_F(StudyVerb, AsksTrainedModelsAboutStories) {
   const Outcome trained = prompts(tiny, "study");
   ASSERT_EQ(trained.status, 0) << trained.err;
   EXPECT_THAT(trained.out, HasSubstr("Questions answered rightly"));
-  EXPECT_THAT(read_text(path("study/prompts.csv")), HasSubstr("Diva was hungry"));
+  EXPECT_THAT(read_file(path("study/prompts.csv")), HasSubstr("Diva was hungry"));
   EXPECT_EQ(prompts(tiny, "study").out, trained.out);
 
   // The models that are there give the same answers.
@@ -118,15 +118,15 @@ TEST_F(StudyVerb, AsksTrainedModelsAboutStories) {
                                  "gpt=" + path("study/gpt/model"), "questions=2", "tokens=3"},
                                 "given");
   ASSERT_EQ(given.status, 0) << given.err;
-  EXPECT_EQ(read_text(path("given/questions.csv")), read_text(path("study/questions.csv")));
-  EXPECT_EQ(read_text(path("given/prompts.csv")), read_text(path("study/prompts.csv")));
+  EXPECT_EQ(read_file(path("given/questions.csv")), read_file(path("study/questions.csv")));
+  EXPECT_EQ(read_file(path("given/prompts.csv")), read_file(path("study/prompts.csv")));
   EXPECT_FALSE(std::filesystem::exists(path("given/corpus")));
 }
 
 TEST_F(StudyVerb, CountsStories) {
   done({"study", "memory-mosaics/stories", "--quick", "--out", path("study"), "--set",
         "data.stories=60", "data.vocabulary=400", "validation_stories=10"});
-  EXPECT_THAT(read_text(path("study/table-1.csv")), HasSubstr("train,stories,2200000,60\n"));
+  EXPECT_THAT(read_file(path("study/table-1.csv")), HasSubstr("train,stories,2200000,60\n"));
 }
 
 }  // namespace

@@ -7,13 +7,13 @@
 #include <csignal>
 #include <cstdio>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "tessera/base/file.h"
 #include "tests/support/folders.h"
 #include "tests/support/process.h"
 
@@ -90,11 +90,6 @@ inline void write_text(const std::filesystem::path& path, const std::string& con
   std::ofstream(path, std::ios::binary) << content;
 }
 
-inline std::string read_text(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
 /// Sentences of a few words in an order that a small model learns something of.
 inline std::string small_text(int sentences) {
   const char* subjects[] = {"the cat", "a dog", "the old man", "my sister", "one small bird"};
@@ -140,7 +135,7 @@ class Workplace : public ::testing::Test {
   /// The loss of each step that a run has logged.
   std::vector<double> losses(const std::string& run) const {
     std::vector<double> losses;
-    std::istringstream log(read_text(path(run + "/metrics.jsonl")));
+    std::istringstream log(read_file(path(run + "/metrics.jsonl")));
     for (std::string line; std::getline(log, line);)
       if (const auto entry = nlohmann::json::parse(line); entry["kind"] == "step")
         losses.push_back(entry["loss"]);

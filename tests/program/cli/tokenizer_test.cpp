@@ -70,7 +70,7 @@ TEST_F(TokenizerVerb, RefusesWithTheReason) {
                  "none.json: cannot open");
   for (const std::string& damaged :
        {std::string("{"), std::string("[]"), std::string("{\"model\": {\"type\": \"BPE\"}}"),
-        std::string(2000, '['), read_text(bytes).substr(0, 40)}) {
+        std::string(2000, '['), read_file(bytes).substr(0, 40)}) {
     write_text(path("damaged.json"), damaged);
     expect_refused(tessera({"tokenizer", "encode", "--tokenizer", path("damaged.json")}), 3,
                    "damaged.json");
@@ -106,12 +106,12 @@ TEST_F(TokenizerVerb, DataTextJoinsTheFilesOfAFolder) {
   const std::string run =
       done({"data", "text", path("texts"), "--suffix", ".txt", "--out", path("joined.txt")});
   EXPECT_THAT(run, HasSubstr("13 bytes"));
-  EXPECT_EQ(read_text(path("joined.txt")), "first\nsecond\n");
+  EXPECT_EQ(read_file(path("joined.txt")), "first\nsecond\n");
 
   write_text(path("texts/a.txt"), std::string("bi\0nary", 7));
   expect_refused(tessera({"data", "text", path("texts"), "--out", path("joined.txt")}), 3,
                  "a.txt: byte 2");
-  EXPECT_EQ(read_text(path("joined.txt")), "first\nsecond\n") << "what was there is lost";
+  EXPECT_EQ(read_file(path("joined.txt")), "first\nsecond\n") << "what was there is lost";
   expect_refused(tessera({"data", "text", path("texts"), "--suffix", ".none", "--out", "x"}), 3,
                  ".none");
   expect_refused(tessera({"data", "text", path("texts/b.txt"), "--suffix", ".txt", "--out", "x"}),
@@ -124,8 +124,8 @@ TEST_F(TokenizerVerb, DataTextWritesEachDocumentAsAFile) {
   write_text(path("texts/more/GFDL-1.2"), "second\n");
   const std::string run = done({"data", "text", path("texts"), "--documents", path("each/one")});
   EXPECT_THAT(run, HasSubstr("2 documents, 13 bytes"));
-  EXPECT_EQ(read_text(path("each/one/a.txt")), "first\n");
-  EXPECT_EQ(read_text(path("each/one/GFDL-1.2.txt")), "second\n");
+  EXPECT_EQ(read_file(path("each/one/a.txt")), "first\n");
+  EXPECT_EQ(read_file(path("each/one/GFDL-1.2.txt")), "second\n");
 
   write_text(path("texts/more/a.txt"), "third\n");
   expect_refused(tessera({"data", "text", path("texts"), "--documents", path("other")}), 2,

@@ -24,13 +24,13 @@ TEST_F(Training, LeavesARunWithAModelAndAReport) {
   for (const char* file : {"config.toml", "manifest.json", "metrics.jsonl", "report.html",
                            "model/config.json", "model/model.safetensors", "model/tokenizer.json"})
     EXPECT_TRUE(std::filesystem::exists(path("run/" + std::string(file)))) << file;
-  EXPECT_THAT(read_text(path("run/report.html")),
+  EXPECT_THAT(read_file(path("run/report.html")),
               HasSubstr("<span>--set</span> <span>train.steps=60</span>"));
 
   const Outcome again = tessera({"train", path("run/config.toml"), "--out", path("again")});
   ASSERT_EQ(again.status, 0) << again.err;
-  EXPECT_EQ(read_text(path("run/model/model.safetensors")),
-            read_text(path("again/model/model.safetensors")))
+  EXPECT_EQ(read_file(path("run/model/model.safetensors")),
+            read_file(path("again/model/model.safetensors")))
       << "config.toml of a run does not repeat it";
 }
 
@@ -43,9 +43,9 @@ TEST_F(Training, GoesOnFromAModel) {
   const Arguments command = {"train", path("more.toml"), "--out", path("more")};
   done(command);
   EXPECT_LT(losses("more").front(), losses("first").front() - 0.5) << "it began with new weights";
-  EXPECT_EQ(read_text(path("first/model/tokenizer.json")),
-            read_text(path("more/model/tokenizer.json")));
-  const auto config = nlohmann::json::parse(read_text(path("more/model/config.json")));
+  EXPECT_EQ(read_file(path("first/model/tokenizer.json")),
+            read_file(path("more/model/tokenizer.json")));
+  const auto config = nlohmann::json::parse(read_file(path("more/model/config.json")));
   EXPECT_EQ(config["dropout"], 0.2);
 
   done(joined(command, {"--resume", "--set", "train.steps=6"}));
@@ -73,7 +73,7 @@ TEST_F(Training, OfAGptLearns) {
           "data.text=" + path("text.txt"), "data.tokenizer=byte", "train.batch=4",
           "train.learning_rate=0.02", "train.warmup_steps=5", "train.evaluate_batches=2",
           "train.steps=" + steps});
-    const std::string log = read_text(path("gpt" + steps + "/metrics.jsonl"));
+    const std::string log = read_file(path("gpt" + steps + "/metrics.jsonl"));
     const auto last = nlohmann::json::parse(log.substr(log.rfind('{', log.rfind('{') - 1)));
     return last["metrics"]["loss"].get<double>();
   };
@@ -167,12 +167,12 @@ TEST_F(Training, OnAGameLeavesARunWhoseAgentRuns) {
 
 TEST_F(Training, KeepsARunThatIsThere) {
   done(train_arguments("run"));
-  const std::string log = read_text(path("run/metrics.jsonl"));
-  const std::string model = read_text(path("run/model/model.safetensors"));
+  const std::string log = read_file(path("run/metrics.jsonl"));
+  const std::string model = read_file(path("run/model/model.safetensors"));
   expect_refused(train("run", {"train.seed=2"}), 2,
                  "already holds a run; continue it with --resume");
-  EXPECT_EQ(read_text(path("run/metrics.jsonl")), log);
-  EXPECT_EQ(read_text(path("run/model/model.safetensors")), model);
+  EXPECT_EQ(read_file(path("run/metrics.jsonl")), log);
+  EXPECT_EQ(read_file(path("run/model/model.safetensors")), model);
 }
 
 TEST_F(Training, StopsWhereTheLossIsNoNumber) {
@@ -234,7 +234,7 @@ TEST_F(Training, SaysWhatTheDiskRefused) {
   write_text(path("file"), "");
   expect_refused(train("file/run"), 1, "file/run");
   done(train_arguments("run", {"train.steps=10"}));
-  const std::string model = read_text(path("run/model/model.safetensors"));
+  const std::string model = read_file(path("run/model/model.safetensors"));
 
   ProcessOptions small_disk;
   small_disk.largest_file = 70000;  // room for the corpus, not for a checkpoint
@@ -242,7 +242,7 @@ TEST_F(Training, SaysWhatTheDiskRefused) {
   EXPECT_FALSE(std::filesystem::exists(path("full/model/model.safetensors")));
   expect_refused(tessera(train_arguments("run", {"train.steps=20"}, {"--resume"}), small_disk), 1,
                  "File too large");
-  EXPECT_EQ(read_text(path("run/model/model.safetensors")), model);
+  EXPECT_EQ(read_file(path("run/model/model.safetensors")), model);
 
   // With room again it goes on where it stood.
   done(train_arguments("run", {"train.steps=20"}, {"--resume"}));
