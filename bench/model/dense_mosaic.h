@@ -2,8 +2,6 @@
 
 #include <ATen/ATen.h>
 
-#include <limits>
-
 #include "tessera/model/memory_mosaic.h"
 
 namespace tessera::bench {

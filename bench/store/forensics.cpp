@@ -9,10 +9,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 #include <functional>
-#include <set>
 #include <string>
 #include <vector>
 

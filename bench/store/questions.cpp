@@ -15,7 +15,6 @@
 
 #include "bench/support/clocks.h"
 #include "bench/support/program.h"
-#include "tessera/base/error.h"
 #include "tessera/base/random.h"
 #include "tessera/data/bpe_trainer.h"
 #include "tessera/data/text_source.h"

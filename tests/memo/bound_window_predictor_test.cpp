@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <stdexcept>
-
 #include "tessera/base/error.h"
 #include "tests/memo/texts.h"
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 
 #include "tessera/base/error.h"
 #include "tessera/memo/bound_window_predictor.h"

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "tessera/base/error.h"
-#include "tessera/base/random.h"
 #include "tessera/memo/text_memory.h"
 #include "tessera/memo/text_reader.h"
 #include "tests/memo/texts.h"

@@ -3,8 +3,6 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include <numeric>
-
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
 #include "tests/support/numerical_gradient.h"

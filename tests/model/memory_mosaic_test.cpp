@@ -8,9 +8,7 @@
 #include <cmath>
 
 #include "tessera/model/gpt.h"
-#include "tessera/model/model_kind.h"
 #include "tests/model/slow_network.h"
-#include "tests/support/numerical_gradient.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera {

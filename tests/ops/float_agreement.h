@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
-#include <cmath>
 #include <functional>
 #include <vector>
 

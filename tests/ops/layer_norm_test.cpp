@@ -2,8 +2,6 @@
 
 #include <ATen/core/grad_mode.h>
 
-#include <cmath>
-
 #include "tessera/base/error.h"
 #include "tests/ops/float_agreement.h"
 

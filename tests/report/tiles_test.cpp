@@ -5,7 +5,6 @@
 
 #include <cmath>
 #include <map>
-#include <stdexcept>
 
 #include "tessera/base/error.h"
 #include "tests/report/markup_walk.h"

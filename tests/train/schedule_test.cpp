@@ -1,7 +1,6 @@
 #include "tessera/train/train_config.h"
 
 #include <ATen/ATen.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,7 +1,6 @@
 #include "lab/baseline/addressed_memory.h"
 
 #include <ATen/ATen.h>
-#include <ATen/CPUGeneratorImpl.h>
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -9,7 +9,6 @@
 
 #include "lab/baseline/tensor_state.h"
 #include "tessera/base/error.h"
-#include "tests/support/numerical_gradient.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera {

@@ -1,7 +1,5 @@
 // What the library does with networks that store no pairs.
 
-#include <fmt/format.h>
-
 #include "lab/baseline/lstm.h"
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/infer/inspection.h"

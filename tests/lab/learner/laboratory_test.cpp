@@ -12,7 +12,6 @@
 #include "tessera/base/interrupt.h"
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/train/checkpoint.h"
-#include "tessera/train/training_report.h"
 #include "tests/support/other_device.h"
 #include "tests/support/temporary_folder.h"
 

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tests/lab/study/quick_study.h"
 #include "tests/support/temporary_folder.h"

@@ -6,11 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/train/metrics_log.h"
 #include "tests/lab/study/quick_study.h"
-#include "tests/support/temporary_folder.h"
 
 namespace tessera {
 namespace {

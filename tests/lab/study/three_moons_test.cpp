@@ -5,9 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/error.h"
-#include "tessera/base/file.h"
 #include "tests/lab/study/quick_study.h"
-#include "tests/support/temporary_folder.h"
 
 namespace tessera {
 namespace {

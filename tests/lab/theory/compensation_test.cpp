@@ -5,9 +5,7 @@
 
 #include <cmath>
 #include <numeric>
-#include <stdexcept>
 
-#include "lab/theory/embedding_models.h"
 #include "tessera/base/error.h"
 #include "tessera/plan/association_task.h"
 #include "tessera/plan/gaussian_field.h"

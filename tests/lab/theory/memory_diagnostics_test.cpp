@@ -6,7 +6,6 @@
 #include <cmath>
 #include <span>
 
-#include "lab/theory/embedding_models.h"
 #include "tessera/base/error.h"
 #include "tessera/plan/association_task.h"
 #include "tessera/plan/blas.h"

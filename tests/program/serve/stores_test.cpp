@@ -5,7 +5,6 @@
 
 #include <array>
 #include <atomic>
-#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -466,8 +465,7 @@ TEST_F(Stores, WhatIsForgottenIsInTheHistory) {
   const auto history = folder_ / "books" / store::StoreFolder::kHistoryFile;
   store::overwrite(history, "");
   EXPECT_EQ(tiny_.ask("DELETE", kDocuments + "/one").status, 200);
-  EXPECT_THAT(store::content_of(history),
-              HasSubstr(store::text_digest("The raven sat above the door.")));
+  EXPECT_THAT(read_file(history), HasSubstr(store::text_digest("The raven sat above the door.")));
 }
 
 TEST_F(Stores, RecallsGoOnBesideALongReaderAndEditsWaitForIt) {
@@ -575,7 +573,7 @@ TEST_F(Stores, AStoreThatCannotBeReadEndsItsTextsAndNotTheServer) {
 
 TEST_F(Stores, DamageIsNotTheFaultOfTheText) {
   const auto matrix = folder_ / "books" / "memory.safetensors";
-  const std::string whole = store::content_of(matrix);
+  const std::string whole = read_file(matrix);
   std::filesystem::remove(matrix);
   std::ofstream(matrix) << whole.substr(0, whole.size() - 100);
   const Response failed = tiny_.post(kDocuments, {{"id", "two"}, {"text", "My lamp went out."}});

@@ -6,7 +6,6 @@
 #include <openssl/x509.h>
 
 #include <cstdio>
-#include <fstream>
 
 #include "tessera/base/error.h"
 #include "tests/program/serve/running_server.h"

@@ -9,7 +9,6 @@
 #include "lab/task/babi/simulator.h"
 #include "tessera/base/error.h"
 #include "tessera/checkpoint/model_directory.h"
-#include "tessera/train/checkpoint.h"
 #include "tessera/train/metrics_log.h"
 #include "tessera/train/training_report.h"
 #include "tests/support/temporary_folder.h"

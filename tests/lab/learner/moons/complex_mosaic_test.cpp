@@ -1,7 +1,6 @@
 #include "lab/learner/moons/complex_mosaic.h"
 
 #include <ATen/ATen.h>
-#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/grad_mode.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +8,6 @@
 
 #include <cmath>
 #include <complex>
-#include <nlohmann/json.hpp>
 
 #include "tessera/base/error.h"
 #include "tessera/train/checkpoint.h"

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "lab/task/associative_retrieval/associative_retrieval.h"
 #include "lab/task/copy/copy.h"

@@ -2,9 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <set>
-#include <stdexcept>
 
 #include "lab/task/sequence/draws.h"
 #include "tessera/base/error.h"

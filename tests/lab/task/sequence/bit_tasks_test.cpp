@@ -17,7 +17,6 @@ namespace {
 
 using test::message_of;
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 float at(const TaskSample& sample, int64_t step, int64_t channel) {
   const int64_t width = std::ssize(sample.inputs) / sample.steps;

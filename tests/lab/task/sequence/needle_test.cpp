@@ -14,8 +14,6 @@ namespace tessera::task {
 namespace {
 
 using test::message_of;
-using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::StartsWith;
 
 constexpr NeedleKind kNeedleKinds[] = {NeedleKind::kOne, NeedleKind::kSeveral, NeedleKind::kOneName,

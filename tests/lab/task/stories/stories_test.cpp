@@ -7,7 +7,6 @@
 #include <ranges>
 #include <regex>
 #include <set>
-#include <sstream>
 
 #include "lab/task/stories/grammar.h"
 #include "lab/task/stories/scenes.h"

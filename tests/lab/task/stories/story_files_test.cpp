@@ -15,7 +15,6 @@ namespace tessera::task::stories {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::HasSubstr;
 
 class StoryFiles : public testing::Test {
  protected:
