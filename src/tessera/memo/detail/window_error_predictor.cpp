@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 
 #include "tessera/base/error.h"
@@ -16,15 +15,11 @@ namespace {
 constexpr int64_t kMostVisits =
     8192;  // windows visited for each shared part; if there are more, a sample
 
-int64_t power(int64_t base, int32_t exponent) {
-  int64_t value = 1;
-  while (exponent-- > 0) value *= base;
-  return value;
-}
-
-/// Tokens of a layer's windows.
+/// Tokens of a layer's windows, heads^layer.
 int64_t window_length(const WindowMemory& memory, int32_t layer) {
-  return power(memory.heads, layer);
+  int64_t tokens = 1;
+  while (layer-- > 0) tokens *= memory.heads;
+  return tokens;
 }
 
 /// One comparable part of a layer's key: `length` tokens that start `reach` before the position.
@@ -99,7 +94,6 @@ void WindowErrorPredictor::count_energy(std::span<const int32_t> tokens) {
     if (window >= n) break;  // the next one might not fit 64 bits
     for (int64_t i = window; i < n; ++i, ++associations_) energy_of_token_[tokens[i]] += 1;
   }
-  total_energy_ = static_cast<double>(associations_);
 }
 
 WindowErrorPredictor::Probe WindowErrorPredictor::make_probe(std::span<const int32_t> tokens,
@@ -113,16 +107,12 @@ WindowErrorPredictor::Probe WindowErrorPredictor::make_probe(std::span<const int
     if (position < parts[k].window) continue;
     probe.layers += parts[k].share;
     const uint64_t hash = hash_tokens(tokens.subspan(position - parts[k].reach, parts[k].length));
-    const auto begin =
-        std::lower_bound(index[k].begin(), index[k].end(), std::pair<uint64_t, int32_t>{hash, 0});
-    const auto end =
-        std::lower_bound(begin, index[k].end(), std::pair<uint64_t, int32_t>{hash, INT32_MAX});
-    const int64_t stride = (end - begin + kMostVisits - 1) / kMostVisits;
-    for (int64_t i = 0; i < end - begin; i += stride) {
-      const int32_t token = tokens[begin[i].second];
-      const bool is_own_pair = begin[i].second == position;
-      if (!is_own_pair) interference[token] += parts[k].share * static_cast<double>(stride);
-    }
+    const auto writers =
+        std::ranges::equal_range(index[k], hash, {}, &PartIndex::value_type::value_type::first);
+    const int64_t stride = (std::ssize(writers) + kMostVisits - 1) / kMostVisits;
+    for (int64_t i = 0; i < std::ssize(writers); i += stride)
+      if (const int32_t writer = writers[i].second; writer != position)
+        interference[tokens[writer]] += parts[k].share * static_cast<double>(stride);
   }
   const auto rival = [&](int32_t token, double score) {
     return Rival{score, energy_of_token_[token], group_of_token_[token]};
@@ -139,8 +129,9 @@ double WindowErrorPredictor::recall(const Probe& probe, int64_t dimension) const
   const auto d = static_cast<double>(dimension);
   // Slots that share one Gaussian projection have key products of variance (1 + 1/h) / d.
   const double spread = 1 + 1.0 / memory_.heads;
+  const auto total_energy = static_cast<double>(associations_);
   const auto variance = [&](double energy, double a) {
-    return spread * a * probe.layers * (energy + (total_energy_ - energy) / d) / d;
+    return spread * a * probe.layers * (energy + (total_energy - energy) / d) / d;
   };
   std::vector<double> others(groups_.size());
   for (size_t g = 0; g < groups_.size(); ++g) others[g] = groups_[g].outputs;

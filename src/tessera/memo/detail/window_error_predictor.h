@@ -64,7 +64,6 @@ class WindowErrorPredictor final : public RecallPredictor {
   std::vector<double> energy_of_token_;
   std::vector<int32_t> group_of_token_;
   std::vector<theory::OutputGroup> groups_;
-  double total_energy_ = 0;
   std::vector<Probe> probes_;
 };
 
