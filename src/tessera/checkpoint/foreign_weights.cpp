@@ -5,11 +5,11 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "tessera/base/error.h"
+#include "tessera/base/number.h"
 #include "tessera/base/suggestion.h"
 #include "tessera/checkpoint/detail/foreign_names.h"
 #include "tessera/checkpoint/detail/weight_file.h"
@@ -131,10 +131,8 @@ std::optional<std::vector<int64_t>> StateDict::buffer_shape(const std::string& n
 std::optional<int64_t> StateDict::metadata(const std::string& key) const {
   const auto found = texts.find(key);
   if (found == texts.end()) return {};
-  int64_t value = 0;
-  const char* end = found->second.data() + found->second.size();
-  const auto [stop, error] = std::from_chars(found->second.data(), end, value);
-  if (error != std::errc{} || stop != end)
+  const auto value = number_from<int64_t>(found->second);
+  if (!value)
     throw DataError(path, "metadata {} is '{}', expected a whole number", key, found->second);
   return value;
 }
