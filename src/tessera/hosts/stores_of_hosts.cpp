@@ -223,16 +223,14 @@ void StoresOfHosts::take_tokenizer() {
 }
 
 void StoresOfHosts::check_configurations() {
-  const Part* first = nullptr;
-  for (const Part* part : present()) {
-    if (first == nullptr) first = part;
-    if (part->state->config != first->state->config)
+  const std::vector<Part*> parts = present();
+  for (const Part* part : parts)
+    if (part->state->config != *config_)
       throw UsageError(
           "{} has the configuration {}, {} has {}; only stores of equal configuration can answer "
           "together",
-          part->host.address(), part->state->config.text(), first->host.address(),
-          first->state->config.text());
-  }
+          part->host.address(), part->state->config.text(), parts.front()->host.address(),
+          config_->text());
 }
 
 std::vector<StoresOfHosts::Absence> StoresOfHosts::ask(const std::function<void()>& use,
