@@ -81,7 +81,7 @@ class TokenStreamWriter {
   int64_t tokens() const { return tokens_; }
 
   /// Throws DataError if no token was written.
-  TokenStreamInfo finish();
+  void finish();
 
  private:
   void write(std::span<const int32_t> ids);
