@@ -8,7 +8,6 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
-#include "tessera/base/suggestion.h"
 #include "tessera/checkpoint/detail/weight_file.h"
 #include "tessera/model/model_kind.h"
 #include "tessera/ops/weights.h"

@@ -1,8 +1,6 @@
 #include "tessera/data/text_source.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <optional>
 #include <utility>
 
@@ -240,11 +238,7 @@ void for_each_document(std::string_view text,
 }
 
 std::string with_separator(std::string_view document) {
-  std::string text(document);
-  text += '\n';
-  text += kEndOfTextName;
-  text += '\n';
-  return text;
+  return fmt::format("{}\n{}\n", document, kEndOfTextName);
 }
 
 }  // namespace tessera

@@ -5,7 +5,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <map>
 #include <utility>
 
 #include "tessera/base/error.h"
@@ -171,11 +170,10 @@ void TokenStreamWriter::add_document(std::string_view text) {
   ++info_.documents;
 }
 
-TokenStreamInfo TokenStreamWriter::finish() {
+void TokenStreamWriter::finish() {
   if (tokens_ == 0) throw DataError("text", "is empty: there is no token to write");
   file_.overwrite(0, file_header(info_, tokens_));
   file_.commit();
-  return info_;
 }
 
 WindowSampler::WindowSampler(TokenStream stream, int64_t rows, int64_t length, uint64_t seed)

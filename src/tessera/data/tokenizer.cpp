@@ -1,6 +1,5 @@
 #include "tessera/data/tokenizer.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "tessera/base/error.h"

@@ -1,7 +1,6 @@
 #include "tessera/memo/exact_correlation_memory.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <numeric>
 #include <type_traits>

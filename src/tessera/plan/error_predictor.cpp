@@ -3,7 +3,6 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cmath>
 #include <map>
@@ -11,7 +10,6 @@
 
 #include "tessera/base/consecutive.h"
 #include "tessera/base/error.h"
-#include "tessera/base/statistics.h"
 #include "tessera/plan/parallel.h"
 
 namespace tessera::theory {

@@ -1,10 +1,9 @@
 #include "tessera/text/corpus.h"
 
-#include <cmath>
+#include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <numbers>
-#include <optional>
 
 #include "tessera/base/checksum.h"
 #include "tessera/base/config.h"
