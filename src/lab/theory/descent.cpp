@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tessera/base/error.h"
-
 namespace tessera::theory {
 namespace {
 
 constexpr float kSignFloor = 1e-8f;
+constexpr double kBeta1 = 0.9, kBeta2 = 0.999;  // of Adam
 
 /// target -= size * rule(gradient).
 void update(UpdateRule rule, double size, std::span<const float> gradient, float* target) {
@@ -68,12 +67,6 @@ double descend(const AssociationTask& task, const WeightedBatch& batch, const De
   return gradient.loss;
 }
 
-AdamDescent::AdamDescent(const DescentStep& step, double beta1, double beta2)
-    : step_(step), beta1_(beta1), beta2_(beta2) {
-  check_argument(beta1 >= 0 && beta1 < 1 && beta2 >= 0 && beta2 < 1,
-                 "AdamDescent: betas {} and {}; both must lie in [0, 1)", beta1, beta2);
-}
-
 double AdamDescent::descend(const AssociationTask& task, const WeightedBatch& batch,
                             AssociativeModel<float>& model) {
   const auto gradient = gradient_for(task, batch, step_, model);
@@ -95,10 +88,10 @@ void AdamDescent::update(double size, std::span<const float> gradient, Moments& 
   if (size == 0) return;
   moments.first.resize(target.size(), 0.0f);
   moments.second.resize(target.size(), 0.0f);
-  const auto keep1 = static_cast<float>(beta1_), keep2 = static_cast<float>(beta2_);
+  const auto keep1 = static_cast<float>(kBeta1), keep2 = static_cast<float>(kBeta2);
   const auto steps = static_cast<double>(batches_);
-  const auto scale = static_cast<float>(size / (1 - std::pow(beta1_, steps)));
-  const auto correction = static_cast<float>(1 / (1 - std::pow(beta2_, steps)));
+  const auto scale = static_cast<float>(size / (1 - std::pow(kBeta1, steps)));
+  const auto correction = static_cast<float>(1 / (1 - std::pow(kBeta2, steps)));
   for (size_t i = 0; i < target.size(); ++i) {
     float &first = moments.first[i], &second = moments.second[i];
     first = keep1 * first + (1 - keep1) * gradient[i];

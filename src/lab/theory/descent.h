@@ -29,11 +29,11 @@ DescentStep width_independent_step(UpdateRule rule, double size, int64_t dimensi
 double descend(const AssociationTask& task, const WeightedBatch& batch, const DescentStep& step,
                AssociativeModel<float>& model);
 
-/// Adam (Kingma and Ba 2015) with moments kept between batches, for what kSign, its case without
-/// memory, is too rough for. step.rule is not looked at.
+/// Adam (Kingma and Ba 2015), betas 0.9 and 0.999, with moments kept between batches, for what
+/// kSign, its case without memory, is too rough for. step.rule is not looked at.
 class AdamDescent {
  public:
-  explicit AdamDescent(const DescentStep& step, double beta1 = 0.9, double beta2 = 0.999);
+  explicit AdamDescent(const DescentStep& step) : step_(step) {}
 
   /// Updates the model by one batch; inputs outside the batch have gradient 0 but keep moving.
   double descend(const AssociationTask& task, const WeightedBatch& batch,
@@ -47,7 +47,6 @@ class AdamDescent {
               std::span<float> target) const;
 
   DescentStep step_;
-  double beta1_, beta2_;
   int64_t batches_ = 0;
   Moments memory_, inputs_, outputs_;
 };
