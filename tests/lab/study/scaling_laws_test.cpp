@@ -51,12 +51,14 @@ TEST_P(QuickStudy, RunsAndWritesItsDirectory) {
     EXPECT_EQ(std::isnan(point.spread), std::isnan(point.standard_error)) << point.series;
   EXPECT_TRUE(std::filesystem::exists(folder_ / id / "results.csv"));
   expect_captions(id);
-  if (kPanels.contains(id))
+  if (kPanels.contains(id)) {
     for (const std::string& title : kPanels.at(id))
       EXPECT_THAT(written(id, "errors.svg"), HasSubstr(">" + title + "</text>"));
-  if (kOfRuns.contains(id))
+  }
+  if (kOfRuns.contains(id)) {
     for (const std::string& words : kOfRuns.at(id))
       EXPECT_THAT(results.summary(), HasSubstr(words));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(ScalingLaws, QuickStudy,
