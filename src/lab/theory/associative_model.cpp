@@ -188,8 +188,7 @@ ModelGradient<T> model_gradient(const AssociationTask& task, const AssociativeMo
   return gradient;
 }
 
-template <typename T>
-std::vector<T> model_scores(const AssociationTask& task, const AssociativeModel<T>& model) {
+std::vector<float> model_scores(const AssociationTask& task, const AssociativeModel<float>& model) {
   const int64_t d = model.dimension, M = task.outputs;
   const auto through = product(M, d, d, model.outputs.data(), model.memory.data());
   return product_with_transposed(task.inputs(), M, d, model.inputs.data(), through.data());
@@ -200,7 +199,5 @@ template ModelGradient<float> model_gradient(const AssociationTask&, const Assoc
 template ModelGradient<double> model_gradient(const AssociationTask&,
                                               const AssociativeModel<double>&, const WeightedBatch&,
                                               const GradientOptions&);
-template std::vector<float> model_scores(const AssociationTask&, const AssociativeModel<float>&);
-template std::vector<double> model_scores(const AssociationTask&, const AssociativeModel<double>&);
 
 }  // namespace tessera::theory

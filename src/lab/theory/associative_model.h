@@ -66,7 +66,6 @@ ModelGradient<T> model_gradient(const AssociationTask& task, const AssociativeMo
                                 const WeightedBatch& batch, const GradientOptions& options);
 
 /// Logits of every input, [N, M].
-template <typename T>
-std::vector<T> model_scores(const AssociationTask& task, const AssociativeModel<T>& model);
+std::vector<float> model_scores(const AssociationTask& task, const AssociativeModel<float>& model);
 
 }  // namespace tessera::theory

@@ -45,14 +45,14 @@ double entry_deviation(std::span<const float> values) {
 }
 
 DescentStep width_independent_step(UpdateRule rule, double size, int64_t dimension,
-                                   bool learn_memory, bool learn_embeddings) {
+                                   bool learn_embeddings) {
   const auto d = static_cast<double>(dimension);
-  const double of_memory = rule == UpdateRule::kSign ? size / d : size;
-  const double of_embeddings = rule == UpdateRule::kSign ? size / std::sqrt(d) : size;
+  const bool sign = rule == UpdateRule::kSign;
+  const double of_embeddings = !learn_embeddings ? 0 : sign ? size / std::sqrt(d) : size;
   return {.rule = rule,
-          .memory = learn_memory ? of_memory : 0,
-          .inputs = learn_embeddings ? of_embeddings : 0,
-          .outputs = learn_embeddings ? of_embeddings : 0};
+          .memory = sign ? size / d : size,
+          .inputs = of_embeddings,
+          .outputs = of_embeddings};
 }
 
 double descend(const AssociationTask& task, const WeightedBatch& batch, const DescentStep& step,

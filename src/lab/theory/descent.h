@@ -21,9 +21,10 @@ struct DescentStep {
 
 /// The step sizes that keep updates of a fixed relative size at any width (appendix B.1), for
 /// W with N(0, 1/d) entries and e, u of length near 1: `size` for plain gradients, size / d on W
-/// and size / sqrt(d) on e and u under the sign rule. With kRescaled W takes `size` as it is.
+/// and size / sqrt(d) on e and u, where they are learned, under the sign rule. With kRescaled W
+/// takes `size` as it is.
 DescentStep width_independent_step(UpdateRule rule, double size, int64_t dimension,
-                                   bool learn_memory, bool learn_embeddings);
+                                   bool learn_embeddings);
 
 /// Updates the model by one batch; returns the loss (nats) before the update.
 double descend(const AssociationTask& task, const WeightedBatch& batch, const DescentStep& step,

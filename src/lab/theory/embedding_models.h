@@ -1,20 +1,14 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <vector>
 
 #include "tessera/plan/association_task.h"
 
 /// What better embeddings than random ones buy (Cabannes et al. 2024, sections 4 and A.9).
 namespace tessera::theory {
 
-/// Definition 1, equation (22): the least eta for which unit vectors u [count, d] are
-/// eta-quasi-orthogonal, the largest |<u_z, u_z'>| over z != z'. 0 for fewer than two vectors.
-double coherence(std::span<const float> directions, int64_t count, int64_t dimension);
-
 /// Lemma 1, equation (29): below exp(d eta^2 / 4) directions, an eta-quasi-orthogonal family
-/// exists.
+/// (Definition 1, equation 22: |<u_z, u_z'>| <= eta for z != z') exists.
 double quasi_orthogonal_count(int64_t dimension, double eta);
 
 /// Model (23): argmax over y of <u_y, sum over the `stored` first inputs x' of
@@ -22,9 +16,6 @@ double quasi_orthogonal_count(int64_t dimension, double eta);
 /// exp(-(alpha - 1) eta^2 d / 4), but it keeps every e_x': stored * d parameters.
 double rectified_lookup_error(const AssociationTask& task, int64_t stored, int64_t dimension,
                               double eta, uint64_t seed);
-
-/// Model (24): e_x = u_f(x) and W the identity. Error 0 whenever the u are distinct unit vectors.
-double identity_memory_error(const AssociationTask& task, int64_t dimension, uint64_t seed);
 
 /// Proposition 5: e_x = u_f(x) with random unit u for the `stored_outputs` most frequent outputs
 /// and 0 for the others, q(x) = 1 / (number of inputs of that output). Exact population error; an

@@ -33,7 +33,7 @@ double memory_load(double mean_noise, double margin, double kappa) {
 }
 
 int32_t likelihood_ratio_answer(std::span<const float> scores, std::span<const double> class_noise,
-                                std::span<const double> prior, double weight) {
+                                std::span<const double> prior) {
   check_argument(scores.size() == class_noise.size() && scores.size() == prior.size(),
                  "likelihood_ratio_answer: {} scores, {} noises, {} priors", scores.size(),
                  class_noise.size(), prior.size());
@@ -42,7 +42,7 @@ int32_t likelihood_ratio_answer(std::span<const float> scores, std::span<const d
   for (size_t y = 0; y < scores.size(); ++y) {
     if (prior[y] <= 0) continue;
     const double noise = std::max(class_noise[y], 1e-12);
-    const double ratio = (weight * scores[y] - weight * weight / 2) / noise + std::log(prior[y]);
+    const double ratio = (scores[y] - 0.5) / noise + std::log(prior[y]);
     if (answer < 0 || ratio > best) {
       best = ratio;
       answer = static_cast<int32_t>(y);

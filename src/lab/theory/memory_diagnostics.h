@@ -15,13 +15,13 @@ std::vector<double> class_noise(std::span<const float> memory,
 
 /// 2 kappa n / margin^2: above 1 the noise on the scores swamps the typical margin of a right
 /// answer. Infinite where the margin is 0 or less.
-double memory_load(double mean_noise, double margin, double kappa = 4);
+double memory_load(double mean_noise, double margin, double kappa);
 
-/// The likelihood-ratio decoder: argmax over y of (w s_y - w^2 / 2) / n_y + log prior_y, for scores
-/// s [M] of one probe whose right answer has weight w. Frequent outputs are noisier and more
+/// The likelihood-ratio decoder: argmax over y of (s_y - 1/2) / n_y + log prior_y, for scores s [M]
+/// of one probe whose right answer has weight 1. Frequent outputs are noisier and more
 /// likely; argmax of s knows neither. prior: the share of each output among what is stored; outputs
 /// of prior 0 are never answered. Throws UsageError on sizes that differ or no prior.
 int32_t likelihood_ratio_answer(std::span<const float> scores, std::span<const double> class_noise,
-                                std::span<const double> prior, double weight = 1);
+                                std::span<const double> prior);
 
 }  // namespace tessera::theory

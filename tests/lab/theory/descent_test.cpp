@@ -39,13 +39,14 @@ TEST(Descend, RescaledStepHasTheDeviationAskedFor) {
 }
 
 TEST(Descend, StepSizesOfAppendixB1) {
-  const auto sign = width_independent_step(UpdateRule::kSign, 2, 100, true, true);
+  const auto sign = width_independent_step(UpdateRule::kSign, 2, 100, true);
   EXPECT_DOUBLE_EQ(sign.memory, 0.02);
   EXPECT_DOUBLE_EQ(sign.inputs, 0.2);
   EXPECT_DOUBLE_EQ(sign.outputs, 0.2);
-  const auto plain = width_independent_step(UpdateRule::kGradient, 2, 100, false, true);
-  EXPECT_EQ(plain.memory, 0);
+  const auto plain = width_independent_step(UpdateRule::kGradient, 2, 100, true);
+  EXPECT_EQ(plain.memory, 2);
   EXPECT_EQ(plain.inputs, 2);
+  EXPECT_EQ(width_independent_step(UpdateRule::kSign, 2, 100, false).inputs, 0);
 }
 
 TEST(Descend, LearnedEmbeddingsHoldMoreThanTheDimension) {

@@ -2,19 +2,23 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
+#include "lab/theory/associative_model.h"
+#include "tessera/base/error.h"
 #include "tessera/plan/population_error.h"
 
-#include "tessera/base/error.h"
 namespace tessera::theory {
 namespace {
 
-TEST(Coherence, ThreeVectorsByHand) {
-  EXPECT_NEAR(coherence(std::vector<float>{1, 0, 0.6f, 0.8f, 0, -1}, 3, 2), 0.8, 1e-7);
-  EXPECT_EQ(coherence(std::vector<float>{1, 0}, 1, 2), 0);
-  EXPECT_EQ(coherence(std::vector<float>{}, 0, 2), 0);
-  EXPECT_THROW(coherence(std::vector<float>{1, 0}, 2, 2), UsageError);
+/// The largest |<u_z, u_z'>| of `count` unit vectors of d numbers, z != z'.
+float coherence(const std::vector<float>& u, int64_t count, int64_t d) {
+  std::vector<float> gram = gram_matrix(u, count, d);
+  for (int64_t z = 0; z < count; ++z) gram[z * count + z] = 0;
+  const auto [least, most] = std::ranges::minmax(gram);
+  return std::max(most, -least);
 }
 
 TEST(Lemma1, RandomDirectionsReachTheCount) {
@@ -39,13 +43,6 @@ TEST(RectifiedLookup, HoldsFarMoreThanDimensions) {
   EXPECT_NEAR(rectified_lookup_error(task, 10, 64, 0.6, 1), rest * 0.8, rest * 0.2);
   EXPECT_THROW(rectified_lookup_error(task, 2001, 8, 0.5, 1), UsageError);
   EXPECT_THROW(rectified_lookup_error(task, 0, 8, 0.5, 1), UsageError);
-}
-
-TEST(IdentityMemory, NeverErrsFromTwoDimensionsOn) {
-  for (const int64_t d : {2, 3, 50})
-    EXPECT_EQ(identity_memory_error(zipf_task(100, 20, 1), d, 5), 0.0) << d;
-  // In one dimension the unit vectors are not distinct.
-  EXPECT_GT(identity_memory_error(zipf_task(100, 20, 1), 1, 5), 0.3);
 }
 
 TEST(Proposition5, ErrorIsTheMassOfTheOutputsLeftOut) {

@@ -103,7 +103,7 @@ double trained_error(const AssociationTask& task, const Training& how, int64_t d
     return descent.error();
   }
   DescentStep step =
-      width_independent_step(how.rule, how.step_size, dimension, true, how.learn_embeddings);
+      width_independent_step(how.rule, how.step_size, dimension, how.learn_embeddings);
   step.layer_norm = how.layer_norm;
   for (int64_t t = 0; t < steps; ++t) descend(task, samples.batch(how.batch), step, model);
   // Layer norm divides the scores of an input by one number, which changes no answer.
