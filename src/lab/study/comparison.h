@@ -16,7 +16,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/suggestion.h"
 #include "tessera/text/corpus.h"
-#include "tessera/train/training_report.h"
+#include "tessera/train/learner.h"
 
 /// How studies train several learners side by side, and the text that they are given.
 namespace tessera {
@@ -89,13 +89,7 @@ struct TrainedContestant {
   std::optional<double> published;
   std::vector<StudyTraining<L>> trainings;
 
-  StudyTraining<L>& first() { return trainings.front(); }
   const StudyTraining<L>& first() const { return trainings.front(); }
-  TrainedRuns runs() const {
-    TrainedRuns runs{name, first().learner->parameter_count(), {}};
-    for (const auto& training : trainings) runs.runs.push_back(training.trained);
-    return runs;
-  }
 };
 
 /// Trains run `run` of `runs` (from 0) in a folder of its own below the study's, or continues the
@@ -130,30 +124,6 @@ auto compare(const StudyContext& context, const std::vector<Contestant>& contest
     }
   }
   return compared;
-}
-
-/// Adds to the results what add_training_results() shows of contestants that are measured alike,
-/// their scores in a sentence, and the published scores beside ours. unlike: as Comparison has it.
-template <std::derived_from<Learner> L>
-void add_comparison(const std::vector<TrainedContestant<L>>& compared, StudyResults& results,
-                    const std::string& unlike = "") {
-  const Learner& learner = *compared.front().first().learner;
-  const ShownMetric metric = learner.shown().front();
-  std::vector<TrainedRuns> all;
-  std::vector<std::string> scores;
-  for (const auto& contestant : compared) {
-    all.push_back(contestant.runs());
-    const double score = all.back().score(metric).mean;
-    scores.push_back(fmt::format("{} {:.{}f}", contestant.name, score, metric.decimals));
-    if (contestant.published)
-      results.compare({.what = contestant.name + ", " + metric.label,
-                       .published = *contestant.published,
-                       .ours = score,
-                       .digits = 4,
-                       .unlike = unlike});
-  }
-  results.conclude(fmt::format("After training, {}: {}.", metric.label, fmt::join(scores, ", ")));
-  add_training_results(all, learner.shown(), learner.trivial_scores(), results);
 }
 
 }  // namespace tessera

@@ -7,6 +7,7 @@
 
 #include "lab/study/stm/sequence_comparison.h"
 #include "lab/study/stm/studies.h"
+#include "tessera/train/training_report.h"
 
 namespace tessera::stm_study {
 namespace {

@@ -52,8 +52,7 @@ double median_seconds(int64_t calls, const Call& call) {
 std::vector<Contestant> models_of_table6() {
   // The text gives no sizes, only that each has about a million parameters.
   const NtmConfig ntm{.controller = 400, .heads = 5};
-  RmcConfig rmc;
-  rmc.head_width = 40;
+  const RmcConfig rmc{.head_width = 40};
   return {{"LSTM", model_table<VectorLstm>({}), 0.1},
           {"NTM", model_table<Ntm>(ntm), 1.8},
           {"RMC", model_table<Rmc>(rmc), 0.3},

@@ -73,10 +73,6 @@ PongSettings quick_pong() {
   return settings;
 }
 
-std::string agent_name(PongMemory memory) {
-  return memory == PongMemory::kStm ? "STM" : "LSTM";
-}
-
 /// One agent at one frame skip, after its training.
 struct Agent {
   std::string name;
@@ -94,9 +90,10 @@ struct Agent {
 std::vector<Agent> train_agents(StudyContext& context, const PongSettings& settings,
                                 int64_t frame_skip) {
   std::vector<Contestant> contestants;
-  for (const PongMemory memory : {PongMemory::kLstm, PongMemory::kStm})
+  for (const auto& [name, memory] :
+       {std::pair("LSTM", PongMemory::kLstm), {"STM", PongMemory::kStm}})
     contestants.push_back(
-        {.name = fmt::format("{}, skip {}", agent_name(memory), frame_skip),
+        {.name = fmt::format("{}, skip {}", name, frame_skip),
          .model = {{"memory", config::enum_name(memory)}},
          .folder = fmt::format("{}-skip{}", config::enum_name(memory), frame_skip)});
   const auto trained =
@@ -155,34 +152,30 @@ double reward_of_player(const PongEnvironmentConfig& config, PongPlayer player, 
   return sum / static_cast<double>(games);
 }
 
-/// Players that do not learn, at each frame skip: a table, and levels for the chart of one.
-class Players {
- public:
-  Players(StudyContext& context, const PongSettings& settings) {
-    Table table("Mean reward of players that do not learn",
-                {"frame skip", "still", "random", "knows ball and opponent"});
-    for (const int64_t skip : settings.frame_skips) {
-      PongEnvironmentConfig config = settings.training.environment;
-      config.frame_skip = skip;
-      std::vector<Cell> row = {skip};
-      for (const PongPlayer player :
-           {PongPlayer::kStill, PongPlayer::kRandom, PongPlayer::kPerfect}) {
-        rewards_[skip].push_back(
-            reward_of_player(config, player, settings.player_games, context.seed()));
-        row.push_back(Cell::fixed(rewards_[skip].back(), 2));
-      }
-      table.add_row(std::move(row));
+/// Mean rewards of players that do not learn, by the frame skip, in the order of the table.
+using PlayerRewards = std::map<int64_t, std::vector<double>>;
+
+PlayerRewards tabulate_players(StudyContext& context, const PongSettings& settings) {
+  Table table("Mean reward of players that do not learn",
+              {"frame skip", "still", "random", "knows ball and opponent"});
+  PlayerRewards rewards;
+  for (const int64_t skip : settings.frame_skips) {
+    PongEnvironmentConfig config = settings.training.environment;
+    config.frame_skip = skip;
+    std::vector<Cell> row = {skip};
+    for (const PongPlayer player :
+         {PongPlayer::kStill, PongPlayer::kRandom, PongPlayer::kPerfect}) {
+      rewards[skip].push_back(
+          reward_of_player(config, player, settings.player_games, context.seed()));
+      row.push_back(Cell::fixed(rewards[skip].back(), 2));
     }
-    context.results().add_table("players", std::move(table));
+    table.add_row(std::move(row));
   }
-  /// In the order of the table.
-  const std::vector<double>& at(int64_t skip) const { return rewards_.at(skip); }
+  context.results().add_table("players", std::move(table));
+  return rewards;
+}
 
- private:
-  std::map<int64_t, std::vector<double>> rewards_;
-};
-
-void draw(StudyContext& context, const std::vector<Agent>& agents, const Players& players) {
+void draw(StudyContext& context, const std::vector<Agent>& agents, const PlayerRewards& players) {
   for (size_t i = 0; i + 1 < agents.size(); i += 2) {  // two agents at each skip
     const int64_t skip = agents[i].frame_skip;
     std::vector<std::string> names;
@@ -279,7 +272,7 @@ void run_pong(StudyContext& context) {
       context.settings(quick_pong(), default_pong(), PongSettings(), kNoSetting);
   check_pong(settings);
   show_rally(context, settings);
-  const Players players(context, settings);
+  const PlayerRewards players = tabulate_players(context, settings);
   std::vector<Agent> agents;
   for (const int64_t skip : settings.frame_skips)
     for (Agent& agent : train_agents(context, settings, skip)) {

@@ -27,20 +27,15 @@ struct Row {
   int64_t slots, width;  ///< the paper's n_q; d of the code, or what fits the rank
 };
 
-const std::vector<Row>& rows() {
-  static const std::vector<Row> all = {
-      {"Associative retrieval", "associative-retrieval", 9.42, 1, 48},
-      {"N-th farthest", "nth-farthest", 83.20, 8, 128},
-      {"Copy", "copy", 79.00, 8, 96},
-      {"Sort", "priority-sort", 79.58, 8, 96},
-      {"Relational recall", "relational-recall", 83.30, 8, 128},
-      {"Convex hull", "convex-hull", 80.78, 8, 128},
-      {"Travelling salesman", "travelling-salesman", 83.58, 8, 128},
-      {"Shortest path", "shortest-path", 79.81, 8, 96},
-      {"Minimum spanning tree", "spanning-tree", 79.57, 8, 96},
-  };
-  return all;
-}
+const Row kRows[] = {{"Associative retrieval", "associative-retrieval", 9.42, 1, 48},
+                     {"N-th farthest", "nth-farthest", 83.20, 8, 128},
+                     {"Copy", "copy", 79.00, 8, 96},
+                     {"Sort", "priority-sort", 79.58, 8, 96},
+                     {"Relational recall", "relational-recall", 83.30, 8, 128},
+                     {"Convex hull", "convex-hull", 80.78, 8, 128},
+                     {"Travelling salesman", "travelling-salesman", 83.58, 8, 128},
+                     {"Shortest path", "shortest-path", 79.81, 8, 96},
+                     {"Minimum spanning tree", "spanning-tree", 79.57, 8, 96}};
 
 struct RankSettings {
   std::vector<std::string> tasks;
@@ -57,7 +52,7 @@ struct RankSettings {
 
 RankSettings paper_rank() {
   RankSettings settings;
-  for (const Row& row : rows()) settings.tasks.push_back(row.task);
+  for (const Row& row : kRows) settings.tasks.push_back(row.task);
   settings.train.steps = 50'000;
   return settings;
 }
@@ -97,8 +92,8 @@ double expected_initial_rank(double R, int64_t width) {
 
 const Row& row_of(const std::string& task) {
   std::vector<std::string_view> names;
-  for (const Row& row : rows()) names.push_back(row.task);
-  return rows().at(config::index_of_name(names, task, "tasks"));
+  for (const Row& row : kRows) names.push_back(row.task);
+  return kRows[config::index_of_name(names, task, "tasks")];
 }
 
 struct Ranks {

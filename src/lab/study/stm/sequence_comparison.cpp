@@ -1,6 +1,9 @@
 #include "lab/study/stm/sequence_comparison.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "tessera/train/training_report.h"
 
 namespace tessera::stm_study {
 
@@ -50,24 +53,20 @@ Baselines short_training_baselines() {
   baselines.lstm.hidden = 128;
   baselines.attentional_lstm.hidden = 100;
   baselines.fast_weights.hidden = 200;
-  baselines.rmc.slots = 4;
-  baselines.rmc.heads = 4;
-  baselines.rmc.head_width = 16;
+  baselines.rmc = {.slots = 4, .heads = 4, .head_width = 16};
   baselines.ntm = {.controller = 96, .slots = 32, .width = 16};
   baselines.dnc = {.controller = 96, .slots = 16, .width = 16, .read_heads = 2};
   return baselines;
 }
 
 Baselines wider_baselines() {
-  Baselines baselines;
+  Baselines baselines = short_training_baselines();
   baselines.lstm.hidden = 288;
   baselines.attentional_lstm.hidden = 220;
   baselines.fast_weights.hidden = 450;
-  baselines.rmc.slots = 4;
-  baselines.rmc.heads = 4;
   baselines.rmc.head_width = 48;
-  baselines.ntm = {.controller = 270, .slots = 32, .width = 16};
-  baselines.dnc = {.controller = 262, .slots = 16, .width = 16, .read_heads = 2};
+  baselines.ntm.controller = 270;
+  baselines.dnc.controller = 262;
   return baselines;
 }
 
@@ -93,6 +92,30 @@ std::vector<TrainedContestant<task::TaskLearner>> compare_on_task(
   return compare(context, contestants, runs, [&](const Contestant& contestant, uint64_t seed) {
     return std::make_unique<task::TaskLearner>(config_of(contestant, seed));
   });
+}
+
+void add_comparison(const std::vector<TrainedContestant<task::TaskLearner>>& compared,
+                    const std::string& unlike, StudyResults& results) {
+  const Learner& learner = *compared.front().first().learner;
+  const ShownMetric metric = learner.shown().front();
+  std::vector<TrainedRuns> all;
+  std::vector<std::string> scores;
+  for (const auto& contestant : compared) {
+    auto& runs = all.emplace_back();
+    runs.name = contestant.name;
+    runs.parameters = contestant.first().learner->parameter_count();
+    for (const auto& training : contestant.trainings) runs.runs.push_back(training.trained);
+    const double score = runs.score(metric).mean;
+    scores.push_back(fmt::format("{} {:.{}f}", contestant.name, score, metric.decimals));
+    if (contestant.published)
+      results.compare({.what = contestant.name + ", " + metric.label,
+                       .published = *contestant.published,
+                       .ours = score,
+                       .digits = 4,
+                       .unlike = unlike});
+  }
+  results.conclude(fmt::format("After training, {}: {}.", metric.label, fmt::join(scores, ", ")));
+  add_training_results(all, learner.shown(), learner.trivial_scores(), results);
 }
 
 void add_training_differences(const TrainConfig& train, const TrainConfig& of_paper,

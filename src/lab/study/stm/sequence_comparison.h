@@ -106,6 +106,11 @@ std::vector<TrainedContestant<task::TaskLearner>> compare_on_task(
     StudyContext& context, const task::TaskTrainingConfig& common,
     const std::vector<Contestant>& contestants, int64_t runs);
 
+/// Adds to the results what add_training_results() shows of the contestants, their scores in a
+/// sentence, and the published scores beside ours. unlike: as Comparison has it.
+void add_comparison(const std::vector<TrainedContestant<task::TaskLearner>>& compared,
+                    const std::string& unlike, StudyResults& results);
+
 /// Says in the results where training was not the paper's.
 void add_training_differences(const TrainConfig& train, const TrainConfig& of_paper,
                               const StmConfig& stm, StudyResults& results);
@@ -178,7 +183,7 @@ std::vector<TrainedContestant<task::TaskLearner>> compare_models(
                     common.training_task.dump(), settings.data.growing_steps));
   auto models =
       compare_on_task(context, common, chosen_by_name(contestants, settings.models), settings.runs);
-  add_comparison(models, context.results(), unlike);
+  add_comparison(models, unlike, context.results());
   add_training_differences(settings.train, settings.of_paper, settings.stm, context.results());
   return models;
 }
