@@ -106,7 +106,7 @@ TEST(Networks, LearnAnswersAndNotQuestions) {
   const std::vector<Line> lines = {{{1, 2, 3}, {4, 5}}, {{2, 1}, {7, 8, 9}}};
   for (const char* kind : {"gpt", "memory_mosaic"}) {
     const auto model = new_network(kind, settings, 10, 1);
-    const auto before = copy_of(*model, settings, 10);
+    const auto before = copy_of(*model);
     learn(*model, 60, settings.rate, 2, 1, lines,
           [&](const auto& batch) { return mean_loss(*model, batch); });
     EXPECT_LT(mean_loss(*model, lines).item<double>(), 0.1) << kind;

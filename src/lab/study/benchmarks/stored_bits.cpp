@@ -23,11 +23,8 @@ using config::Json;
 using task::kPersonFacts;
 using task::kPersonNames;
 
-const std::vector<Contestant>& networks() {
-  static const std::vector<Contestant> all = {
-      {.name = "Memory Mosaic", .model = {{"kind", "memory_mosaic"}}},
-      {.name = "GPT", .model = {{"kind", "gpt"}}}};
-  return all;
+std::vector<Contestant> networks() {
+  return {{"Memory Mosaic", {{"kind", "memory_mosaic"}}}, {"GPT", {{"kind", "gpt"}}}};
 }
 
 struct StoredBitsSettings : NetworkSizes {
@@ -85,15 +82,10 @@ StoredBitsSettings paper_stored_bits() {
   return settings;
 }
 
-/// Bits to name one of so many.
-double bits_of(double choices) {
-  return std::log2(choices);
-}
-
 /// Bits of each fact by itself.
 std::vector<double> entropies() {
   std::vector<double> bits;
-  for (const auto& fact : kPersonFacts) bits.push_back(bits_of(static_cast<double>(fact.values)));
+  for (const auto& fact : kPersonFacts) bits.push_back(std::log2(fact.values));
   return bits;
 }
 
@@ -153,7 +145,7 @@ std::vector<double> learnt_bits(const std::vector<double>& losses) {
 /// the loss of the names is log2 N at least.
 std::vector<double> all_bits(int64_t people) {
   std::vector<double> losses(kPersonFacts.size(), 0);
-  losses[0] = bits_of(static_cast<double>(people));
+  losses[0] = std::log2(people);
   return learnt_bits(losses);
 }
 
@@ -191,7 +183,7 @@ double correlation_bits(int64_t numbers) {
   const int64_t width = std::llround(std::sqrt(static_cast<double>(numbers)));
   const double pairs =
       theory::correlation_capacity({.rows = width, .columns = width, .vocabulary = kValues}, 0.99);
-  return pairs * bits_of(kValues) / static_cast<double>(width * width);
+  return pairs * std::log2(kValues) / static_cast<double>(width * width);
 }
 
 std::vector<std::string> bit_names() {

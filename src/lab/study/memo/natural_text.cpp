@@ -111,12 +111,9 @@ memo::BoundWindowPredictor predictor_of(std::span<const int32_t> text, int64_t v
       memo::window_lengths({.heads = kTextHeads, .layers = kTextLayers}), vocabulary, probes, seed);
 }
 
-const std::vector<std::string>& recall_series() {
-  static const std::vector<std::string> names = {"authors' code", "paper's code, pairs once",
-                                                 "bound code, by score", "bound code",
-                                                 "bound code, predicted"};
-  return names;
-}
+const std::vector<std::string> kRecallSeries = {"authors' code", "paper's code, pairs once",
+                                                "bound code, by score", "bound code",
+                                                "bound code, predicted"};
 
 /// Recall of the first `tokens` tokens by each of these.
 std::vector<double> recalls_of(const NaturalTextSettings& settings, const StudyText& text,
@@ -137,7 +134,7 @@ std::vector<double> recalls_of(const NaturalTextSettings& settings, const StudyT
 
 void measure_recall(StudyContext& context, const NaturalTextSettings& settings,
                     const StudyText& text) {
-  std::vector<std::string> columns = recall_series();
+  std::vector<std::string> columns = kRecallSeries;
   columns.insert(columns.begin(), "tokens stored");
   Table table(fmt::format("Recall of stored text, d = {}, h = 4, l = 3", settings.dimension),
               columns);
@@ -149,7 +146,7 @@ void measure_recall(StudyContext& context, const NaturalTextSettings& settings,
     std::vector<Cell> row = {tokens};
     for (size_t k = 0; k < recalls.size(); ++k) {
       context.results().add_point(
-          {.series = recall_series()[k], .x = static_cast<double>(tokens), .y = recalls[k]});
+          {.series = kRecallSeries[k], .x = static_cast<double>(tokens), .y = recalls[k]});
       row.push_back(Cell::fixed(recalls[k], 4));
     }
     table.add_row(std::move(row));

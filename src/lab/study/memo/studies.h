@@ -20,10 +20,8 @@ constexpr Paper kPaper = {"memo", "Zanzotto et al. 2025"};
 /// Whole numbers below `bound`, by a seed and a stream of it: [sizes], kLong.
 at::Tensor random_tokens(at::IntArrayRef sizes, int64_t bound, uint64_t seed, uint64_t stream);
 
-/// Which of the embeddings [V, d] have the largest product with each of outputs [n, d]: [n].
-at::Tensor best_tokens(const at::Tensor& outputs, const at::Tensor& embeddings);
-
-/// Share of the outputs [n, d] whose best token is the target [n] (eq. 4).
+/// Share of the outputs [n, d] whose largest product with one of the embeddings [V, d] is that with
+/// the target [n] (eq. 4).
 double accuracy(const at::Tensor& outputs, const at::Tensor& embeddings, const at::Tensor& targets);
 
 /// c_W of the noise law, measured: d Var(q . q') / l^2 over the keys q that windows of random

@@ -261,9 +261,8 @@ std::shared_ptr<LanguageModel> new_network(const std::string& kind, const Networ
                              seed);
 }
 
-std::shared_ptr<LanguageModel> copy_of(const LanguageModel& model, const NetworkSettings& settings,
-                                       int64_t vocabulary) {
-  auto copy = new_network(std::string(model.kind()), settings, vocabulary, 0);
+std::shared_ptr<LanguageModel> copy_of(const LanguageModel& model) {
+  auto copy = make_language_model(model.kind(), model.hyper_parameters());
   const at::NoGradGuard none;
   const auto from = model.parameters(), to = copy->parameters();
   for (size_t i = 0; i < to.size(); ++i) at::Tensor(to[i]).copy_(from[i]);

@@ -119,8 +119,7 @@ struct NetworkSettings {
 std::shared_ptr<LanguageModel> new_network(const std::string& kind, const NetworkSettings& settings,
                                            int64_t vocabulary, uint64_t seed);
 /// Another with the same parameters.
-std::shared_ptr<LanguageModel> copy_of(const LanguageModel& model, const NetworkSettings& settings,
-                                       int64_t vocabulary);
+std::shared_ptr<LanguageModel> copy_of(const LanguageModel& model);
 
 /// Nats of the answers' tokens: the mean of all, and the sum of each line's [n].
 at::Tensor mean_loss(LanguageModel& model, const Lines& lines);

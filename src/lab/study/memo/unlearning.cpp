@@ -112,8 +112,7 @@ enum class Way { kAscent, kDifference, kPreference };
 /// The full GPT, made to forget the last authors by changing its weights.
 Measures unlearn(const Tofu& tofu, const UnlearningSettings& settings, const LanguageModel& full,
                  Way way, double share, uint64_t seed) {
-  auto model = copy_of(full, settings.network, tofu.tokenizer().vocabulary_size());
-  const auto reference = copy_of(full, settings.network, tofu.tokenizer().vocabulary_size());
+  const auto model = copy_of(full), reference = copy_of(full);
   const size_t kept = tofu.retained(share);
   const Lines forget = tofu.lines(kept, tofu.authors().size()), retain = tofu.lines(0, kept);
   RandomStream random(run_seed(seed, 7));

@@ -112,7 +112,7 @@ double trained_error(const AssociationTask& task, const Training& how, int64_t d
 
 /// Where figures 8 and 12 are drawn: --quick leaves out the two that take longest.
 std::vector<int64_t> trained_dimensions(const StudyContext& context) {
-  std::vector<int64_t> dimensions = usual_dimensions();
+  std::vector<int64_t> dimensions = kUsualDimensions;
   if (context.size() == StudySize::kQuick) dimensions.resize(dimensions.size() - 2);
   return dimensions;
 }
@@ -283,13 +283,10 @@ struct PopulationRule {
   double step_size;
 };
 
-const std::vector<PopulationRule>& population_rules() {
-  static const std::vector<PopulationRule> rules = {{"SGD", UpdateRule::kGradient, 1},
-                                                    {"sign", UpdateRule::kSign, 1},
-                                                    {"rescaled", UpdateRule::kRescaled, 1},
-                                                    {"SGD, step 10", UpdateRule::kGradient, 10}};
-  return rules;
-}
+const PopulationRule kPopulationRules[] = {{"SGD", UpdateRule::kGradient, 1},
+                                           {"sign", UpdateRule::kSign, 1},
+                                           {"rescaled", UpdateRule::kRescaled, 1},
+                                           {"SGD, step 10", UpdateRule::kGradient, 10}};
 
 constexpr int64_t kPopulationDimension = 10;
 
@@ -330,8 +327,8 @@ void run_rescaled_gradients(StudyContext& context) {
   ReferenceTable reference(context);
   std::vector<std::string> error_names;
   std::vector<ShownSeries> deviation_names;
-  for (size_t k = 0; k < population_rules().size(); ++k) {
-    const PopulationRule& how = population_rules()[k];
+  for (size_t k = 0; k < std::size(kPopulationRules); ++k) {
+    const PopulationRule& how = kPopulationRules[k];
     const auto [errors, deviations] = descend_on_population(context, settings, how);
     error_names.push_back(how.name);
     deviation_names.push_back({how.name + ", gradient deviation", how.name});
@@ -368,8 +365,7 @@ void run_rescaled_gradient_snapshots(StudyContext& context) {
   const Settings settings = settings_of(context, {.inputs = 10, .unused = {"runs"}});
   const AssociationTask task = task_of(settings);
   const WeightedBatch population = population_batch(task);
-  for (size_t k = 0; k < 3; ++k) {
-    const PopulationRule& how = population_rules()[k];
+  for (const PopulationRule& how : std::span(kPopulationRules).first(3)) {
     auto panels = std::make_unique<Panels>("Answers while learning: " + how.name);
     auto model = random_model(task, kPopulationDimension, OutputScale::kUnit, context.seed());
     for (int64_t t = 0; t < kEpochs; ++t) {

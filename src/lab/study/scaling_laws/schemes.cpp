@@ -59,10 +59,10 @@ std::vector<Spread> add_errors_after(StudyContext& context, const Settings& sett
   const std::string name = fmt::format("T = {}", samples[t]);
   auto errors = measured(context, name, settings.runs, [&](uint64_t seed) {
     std::vector<SimulatedMemory> memories;
-    add_thresholded(nested_counts(task, samples, seed)[t], usual_dimensions(), memories);
+    add_thresholded(nested_counts(task, samples, seed)[t], kUsualDimensions, memories);
     return flat(population_errors(task, memories, seed));
   });
-  add_curve(context.results(), name, as_doubles(usual_dimensions()), errors);
+  add_curve(context.results(), name, as_doubles(kUsualDimensions), errors);
   return errors;
 }
 
@@ -70,7 +70,7 @@ void run_finite_data_and_memory(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 100, .inputs = 1000});
   const AssociationTask task = task_of(settings);
   const std::vector<int64_t> samples = {10, 30, 100, 300, 1000, 3000, 10000};
-  const auto d = as_doubles(usual_dimensions()), T = as_doubles(samples);
+  const auto d = as_doubles(kUsualDimensions), T = as_doubles(samples);
   StudyResults& results = context.results();
   Progress progress(context.progress(), "Figure 1", std::ssize(samples));
   std::vector<std::vector<Spread>> errors;  // [T][d]
@@ -232,9 +232,9 @@ void run_schemes(StudyContext& context) {
       "Error (eq. 5) of the schemes q̂₀, all that was seen stored equally (eq. 10), on the left and "
       "q̂₁, stored by frequency (eq. 11), on the right; one colour scale. With few data both are "
       "bound by T; q̂₀ fails where d is below the number of inputs, q̂₁ loses the rare ones.");
-  const auto curves = infinite_data_curves(context, settings, usual_dimensions());
+  const auto curves = infinite_data_curves(context, settings, kUsualDimensions);
   progress.advance();
-  const auto d = as_doubles(usual_dimensions());
+  const auto d = as_doubles(kUsualDimensions);
   add_scheme_chart(context, curves, d);
   reference.add_curve("all data, q1, d", d,
                       std::vector<double>{.205, .173, .127, .103, .090, .066, .056},
@@ -249,7 +249,7 @@ void run_schemes_with_more_inputs(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 100, .inputs = 1000});
   auto dimensions = log_spaced(10, 1000, 20);
   // The dimensions of the other figures, too, so that numbers can be compared.
-  dimensions.insert(dimensions.end(), usual_dimensions().begin(), usual_dimensions().end());
+  dimensions.insert(dimensions.end(), kUsualDimensions.begin(), kUsualDimensions.end());
   std::sort(dimensions.begin(), dimensions.end());
   dimensions.erase(std::unique(dimensions.begin(), dimensions.end()), dimensions.end());
   const auto curves = infinite_data_curves(context, settings, dimensions);
@@ -257,10 +257,9 @@ void run_schemes_with_more_inputs(StudyContext& context) {
   ReferenceTable reference(context);
   const double q1[] = {.215, .163, .125, .100, .090, .073, .057};
   const double threshold[] = {.336, .201, .0745, .0387, .0186, .0073, .0034};
-  for (size_t k = 0; k < usual_dimensions().size(); ++k) {
-    const auto at =
-        static_cast<size_t>(std::find(dimensions.begin(), dimensions.end(), usual_dimensions()[k]) -
-                            dimensions.begin());
+  for (size_t k = 0; k < kUsualDimensions.size(); ++k) {
+    const auto at = static_cast<size_t>(
+        std::find(dimensions.begin(), dimensions.end(), kUsualDimensions[k]) - dimensions.begin());
     reference.add(fmt::format("q1, d = {}", dimensions[at]), q1[k], curves.frequency[at]);
     reference.add(fmt::format("threshold d/8, d = {}", dimensions[at]), threshold[k],
                   curves.threshold[at]);

@@ -212,11 +212,6 @@ double exponent_of(std::span<const double> x, std::span<const double> errors) {
   return std::ranges::min(errors) > 0 ? log_log_slope(x, errors) : ResultPoint::kNone;
 }
 
-const std::vector<int64_t>& usual_dimensions() {
-  static const std::vector<int64_t> dimensions = {10, 20, 50, 100, 200, 500, 1000};
-  return dimensions;
-}
-
 std::vector<double> as_doubles(std::span<const int64_t> values) {
   return {values.begin(), values.end()};
 }

@@ -177,8 +177,8 @@ inline const std::string kErrorLabel = "error (share of wrong answers)";
 inline const Axis kLogDimension = {"dimension d", Scale::kLog},
                   kLogError = {kErrorLabel, Scale::kLog}, kLogSamples = {"samples T", Scale::kLog};
 
-/// d = 10, 20, 50, …, 1000.
-const std::vector<int64_t>& usual_dimensions();
+/// Those of most figures.
+inline const std::vector<int64_t> kUsualDimensions = {10, 20, 50, 100, 200, 500, 1000};
 std::vector<double> as_doubles(std::span<const int64_t> values);
 /// About `count` different integers evenly spaced in the logarithm from `low` to `high`.
 std::vector<int64_t> log_spaced(int64_t low, int64_t high, int64_t count);
