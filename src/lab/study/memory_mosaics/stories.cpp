@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 #include <cctype>
 #include <map>
 #include <memory>
@@ -106,8 +107,7 @@ void count_story(const Story& story, Counts& counts) {
   ++counts.lengths[std::min(story.text.size() / kBin, kBins - 1)];
   for (const auto& question : story.questions) ++counts.skills[{question.kind, question.skill}];
   count_words(story.text, counts);
-  const bool draws = (counts.stories & (counts.stories - 1)) == 0;  // at powers of two
-  if (draws)
+  if (std::has_single_bit(static_cast<uint64_t>(counts.stories)))  // a power of two
     counts.growth.push_back(
         {static_cast<double>(counts.words), static_cast<double>(counts.vocabulary.size())});
 }

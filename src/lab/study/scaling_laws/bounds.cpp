@@ -20,6 +20,14 @@ using namespace theory;
 
 namespace {
 
+/// A line of a chart through the means, with a band of one standard error.
+Series measured_line(const std::string& name, std::span<const double> x,
+                     std::span<const Spread> y) {
+  Series line{name, {}};
+  for (size_t k = 0; k < x.size(); ++k) line.points.push_back({x[k], y[k].mean, error_of(y[k])});
+  return line;
+}
+
 void run_theorem1(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 20, .inputs = 1000});
   if (settings.outputs < 4)
@@ -124,7 +132,7 @@ struct RankLaw {
   const char* formula;
 };
 
-/// p(x) for x = 1, 2, … until what is left is below 1e-9 or `most` inputs are there, with sum 1.
+/// p(x) for x = 1, 2, … until it is below 1e-15 or `most` inputs are there, with sum 1.
 std::vector<double> normalised(const std::function<double(double)>& shape, int64_t most) {
   std::vector<double> law;
   double total = 0;

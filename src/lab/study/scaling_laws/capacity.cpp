@@ -126,6 +126,16 @@ void run_interference_drawing(StudyContext& context) {
           {fmt::format("x = {}", x + 1), static_cast<double>(y + 1), kPlane.score(x, y)});
 }
 
+/// A mean that is measured by itself, as a part of the study that is kept.
+Spread measured_once(StudyContext& context, const std::string& part,
+                     const std::function<Spread()>& measure) {
+  const auto kept = context.part(part, [&] {
+    const Spread spread = measure();
+    return std::vector<double>{spread.mean, spread.deviation, static_cast<double>(spread.runs)};
+  });
+  return {kept.at(0), kept.at(1), static_cast<int64_t>(kept.at(2))};
+}
+
 /// Errors over what was allowed, plan by plan.
 std::unique_ptr<LineChart> plan_chart(const std::vector<ChartPoint>& predicted,
                                       const std::vector<ChartPoint>& simulated) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 
 #include "lab/study/scaling_laws/studies.h"
 #include "lab/theory/associative_model.h"
@@ -247,19 +248,18 @@ void run_schemes(StudyContext& context) {
 
 void run_schemes_with_more_inputs(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 100, .inputs = 1000});
-  auto dimensions = log_spaced(10, 1000, 20);
   // The dimensions of the other figures, too, so that numbers can be compared.
-  dimensions.insert(dimensions.end(), kUsualDimensions.begin(), kUsualDimensions.end());
-  std::sort(dimensions.begin(), dimensions.end());
-  dimensions.erase(std::unique(dimensions.begin(), dimensions.end()), dimensions.end());
+  std::vector<int64_t> dimensions;
+  std::ranges::set_union(log_spaced(10, 1000, 20), kUsualDimensions,
+                         std::back_inserter(dimensions));
   const auto curves = infinite_data_curves(context, settings, dimensions);
   add_scheme_chart(context, curves, as_doubles(dimensions));
   ReferenceTable reference(context);
   const double q1[] = {.215, .163, .125, .100, .090, .073, .057};
   const double threshold[] = {.336, .201, .0745, .0387, .0186, .0073, .0034};
   for (size_t k = 0; k < kUsualDimensions.size(); ++k) {
-    const auto at = static_cast<size_t>(
-        std::find(dimensions.begin(), dimensions.end(), kUsualDimensions[k]) - dimensions.begin());
+    const auto at = static_cast<size_t>(std::ranges::find(dimensions, kUsualDimensions[k]) -
+                                        dimensions.begin());
     reference.add(fmt::format("q1, d = {}", dimensions[at]), q1[k], curves.frequency[at]);
     reference.add(fmt::format("threshold d/8, d = {}", dimensions[at]), threshold[k],
                   curves.threshold[at]);

@@ -28,15 +28,6 @@ theory::WeightedBatch Samples::batch(int64_t size) {
   return theory::weighted_batch(draws);
 }
 
-Spread measured_once(StudyContext& context, const std::string& part,
-                     const std::function<Spread()>& measure) {
-  const auto kept = context.part(part, [&] {
-    const Spread spread = measure();
-    return std::vector<double>{spread.mean, spread.deviation, static_cast<double>(spread.runs)};
-  });
-  return {kept.at(0), kept.at(1), static_cast<int64_t>(kept.at(2))};
-}
-
 std::vector<Spread> measured(StudyContext& context, const std::string& part, int64_t runs,
                              const RunNumbers& numbers, int64_t first_run) {
   // Mean and deviation of each number, one after the other.
@@ -135,13 +126,6 @@ void add_values(StudyResults& results, const std::string& series, std::span<cons
 ResultPoint point_of(const std::string& series, double x, const Spread& y) {
   const double error = error_of(y);
   return {.series = series, .x = x, .y = y.mean, .spread = error, .standard_error = error};
-}
-
-Series measured_line(const std::string& name, std::span<const double> x,
-                     std::span<const Spread> y) {
-  Series line{name, {}};
-  for (size_t k = 0; k < x.size(); ++k) line.points.push_back({x[k], y[k].mean, error_of(y[k])});
-  return line;
 }
 
 Series line_through(const std::string& name, std::span<const double> x, std::span<const double> y,

@@ -78,10 +78,6 @@ struct SampledDescent {
 /// Numbers of one run, from its seed.
 using RunNumbers = std::function<std::vector<double>(uint64_t seed)>;
 
-/// A mean that is measured by itself, as a part of the study that is kept.
-Spread measured_once(StudyContext& context, const std::string& part,
-                     const std::function<Spread()>& measure);
-
 /// Each number of `numbers` over the runs, as a part of the study that is kept. first_run: their
 /// first number, from which the seeds follow.
 std::vector<Spread> measured(StudyContext& context, const std::string& part, int64_t runs,
@@ -132,9 +128,7 @@ void add_values(StudyResults& results, const std::string& series, std::span<cons
 /// A point with a band of one standard error.
 ResultPoint point_of(const std::string& series, double x, const Spread& y);
 
-/// A line of a chart through the means, with a band of one standard error.
-Series measured_line(const std::string& name, std::span<const double> x, std::span<const Spread> y);
-/// The same through exact values. colour_of: as Series has it.
+/// A line of a chart through exact values. colour_of: as Series has it.
 Series line_through(const std::string& name, std::span<const double> x, std::span<const double> y,
                     SeriesStyle style = SeriesStyle::kLine, const std::string& colour_of = "");
 
