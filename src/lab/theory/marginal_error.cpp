@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "lab/theory/associative_model.h"
@@ -47,9 +48,7 @@ double marginal_error(const AssociationTask& task, std::span<const float> weight
         errors[block] += task.law[first + row];
     }
   });
-  double error = 0;
-  for (const double part : errors) error += part;
-  return error;
+  return std::accumulate(errors.begin(), errors.end(), 0.0);
 }
 
 }  // namespace tessera::theory

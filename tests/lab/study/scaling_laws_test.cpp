@@ -229,6 +229,8 @@ TEST_F(ScalingLawStudies, RefuseSettingsThatMakeNoModel) {
               HasSubstr("outputs is 4294967297"));
   EXPECT_THAT(refusal("lemma1", {{"most", 4}}), HasSubstr("most is 4"));
   EXPECT_THAT(refusal("equation3", {{"inputs", 5}}), HasSubstr("inputs is 5, expected 10 or more"));
+  EXPECT_THAT(refusal("decoders", {{"inputs", 511}}),
+              HasSubstr("inputs is 511, expected 512 or more"));
 }
 
 }  // namespace

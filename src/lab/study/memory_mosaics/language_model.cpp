@@ -26,7 +26,6 @@ NetworkSettings default_language_model() {
 NetworkSettings quick_language_model() {
   NetworkSettings settings = default_language_model();
   settings.layers = 2;
-  settings.heads = 4;
   settings.channels = 64;
   settings.window = 64;
   settings.data.vocabulary = 1024;

@@ -217,11 +217,7 @@ constexpr StoredItems kStoredItems[] = {
 /// Runs of it until the standard error is below 0.8 % of the mean, 1000 or more.
 Spread simulated_item_error(const StoredItems& c, int64_t fewest, int64_t most, uint64_t seed) {
   const auto P = static_cast<size_t>(c.stored);
-  AssociationTask task{.law = std::vector<double>(P, 1.0 / static_cast<double>(P)),
-                       .output = std::vector<int32_t>(P),
-                       .outputs = c.outputs};
-  for (size_t x = 0; x < P; ++x)
-    task.output[x] = static_cast<int32_t>(x % static_cast<size_t>(c.outputs));
+  const AssociationTask task = counted_task(std::vector<double>(P, 1.0), c.outputs);
   const std::vector<SimulatedMemory> memory = {{std::vector<float>(P, 1.0f), {c.dimension}}};
   std::vector<double> errors;
   Spread spread;
@@ -307,7 +303,7 @@ struct DecoderErrors {
 
 DecoderErrors decode_all(int64_t outputs, int64_t pairs, int64_t d, double alpha, uint64_t seed) {
   const AliasTable table(zipf_task(outputs, 1, alpha).law);
-  RandomStream random(seed, 2);
+  RandomStream random(seed, kSampleStream);
   std::vector<int32_t> answer(static_cast<size_t>(pairs));
   std::vector<double> counts(static_cast<size_t>(outputs), 0.0), prior;
   for (int32_t& y : answer) ++counts[y = table.draw(random)];
@@ -340,6 +336,10 @@ void run_decoders(StudyContext& context) {
   const Settings settings =
       settings_of(context, {.runs = 4, .inputs = 8192, .outputs = 1000, .alpha = 1});
   constexpr int64_t d = 512;
+  const int64_t sizes[] = {512, 1024, 2048, 4096, 8192};
+  if (settings.inputs < sizes[0])
+    throw UsageError("inputs is {}, expected {} or more: so many pairs are stored at least",
+                     settings.inputs, sizes[0]);
   Table table(fmt::format("Errors on n stored pairs, V = {} outputs, d = {}, independent keys "
                           "(reference: another implementation)",
                           settings.outputs, d),
@@ -347,7 +347,6 @@ void run_decoders(StudyContext& context) {
                "likelihood ratio: reference", "planner", "argmax / ratio"});
   const double expected[5][2] = {
       {.012, .003}, {.072, .031}, {.184, .074}, {.385, .187}, {.628, .379}};
-  const int64_t sizes[] = {512, 1024, 2048, 4096, 8192};
   Progress progress(context.progress(), "Decoders", 5);
   for (size_t k = 0; k < std::size(sizes) && sizes[k] <= settings.inputs; ++k) {
     const auto spreads =

@@ -179,7 +179,7 @@ void compare_errors(const StudyTraining<BabiLearner>& training, const std::strin
 }
 
 void draw_curve(const Trained& trained, StudyResults& results) {
-  Series mean{.name = "mean of all tasks", .points = {}};
+  Series mean{.name = "mean of all tasks", .points = {}, .style = SeriesStyle::kReference};
   std::map<std::string, Series> tasks;
   for (const auto& [step, metrics] : logged_evaluations(trained.folder))
     for (const auto& [name, share] : metrics) {
@@ -196,7 +196,7 @@ void draw_curve(const Trained& trained, StudyResults& results) {
   auto chart = std::make_unique<LineChart>("Wrong answers while the model learns", Axis{"updates"},
                                            Axis{"wrong validation answers (%)"});
   for (auto& [name, series] : tasks) chart->add(std::move(series));
-  chart->add({.name = mean.name, .points = mean.points, .style = SeriesStyle::kReference});
+  chart->add(std::move(mean));
   results.add_chart("learning-curve", std::move(chart), "Dashed: the mean of all tasks.");
 }
 

@@ -171,16 +171,16 @@ std::vector<TrainedContestant<task::TaskLearner>> compare_models(
   common.task = {{"name", task_name}};
   common.task.update(config::to_json(settings.task));
   common.training_task = training_task;
-  const config::Json first_task = config::to_json(settings.first_task);
-  if (settings.data.growing_steps > 0)
-    for (const auto& [key, first] : first_task.items())
-      if (first.is_number() && first != common.task.at(key)) common.training_task[key] = first;
   common.data = settings.data;
   common.train = settings.train;
-  if (settings.data.growing_steps > 0)
+  if (settings.data.growing_steps > 0) {
+    const config::Json first_task = config::to_json(settings.first_task);
+    for (const auto& [key, first] : first_task.items())
+      if (first.is_number() && first != common.task.at(key)) common.training_task[key] = first;
     context.results().add_difference(
         fmt::format("Training begins with {} and comes to the sizes above within {} updates.",
                     common.training_task.dump(), settings.data.growing_steps));
+  }
   auto models =
       compare_on_task(context, common, chosen_by_name(contestants, settings.models), settings.runs);
   add_comparison(models, unlike, context.results());
