@@ -10,6 +10,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/base/machine.h"
+#include "tessera/base/new_folder.h"
 #include "tessera/base/utf8.h"
 #include "tessera/data/bpe_trainer.h"
 #include "tessera/data/text_source.h"
@@ -29,11 +30,6 @@ using store::MemoStore;
 namespace fs = std::filesystem;
 
 using Texts = std::vector<std::string>;
-
-void check_new(const fs::path& folder) {
-  const bool is_free = !is_there(folder) || (fs::is_directory(folder) && fs::is_empty(folder));
-  check_argument(is_free, "{} already exists; name a new folder", folder.native());
-}
 
 constexpr int64_t kLearnedVocabulary = 4096;
 
@@ -154,7 +150,7 @@ Create::Answer Create::plan(const OnProgress& on_progress) const {
 
 Create::Answer Create::run(const fs::path& store, const OnProgress& on_progress) const {
   const bool plans = !plan_from.empty();
-  if (plans) check_new(store);  // a plan may take long
+  if (plans) NewFolder{store};  // throws where none can be made, before a plan that may take long
   check_argument(plans == error.has_value(),
                  "a plan needs both a text to plan from and an allowed error; {}",
                  plans ? "error is missing, for example 0.01" : "plan_from is missing");
@@ -264,23 +260,23 @@ std::vector<fs::path> files_of(const std::vector<store::StoredDocument>& documen
   return paths;
 }
 
-/// Writes every document below a new folder.
-Export::Answer write_texts(const MemoStore& store, const fs::path& folder,
+/// Writes every document below a new folder, which appears with all of them.
+Export::Answer write_texts(const MemoStore& store, const fs::path& path,
                            const OnProgress& on_progress) {
-  check_new(folder);
-  create_folders(folder);
+  NewFolder folder(path);
   const auto documents = store.ledger().documents();
   const std::vector<fs::path> files = files_of(documents);
-  Export::Answer answer{.file = folder};
+  Export::Answer answer{.file = path};
   for (size_t i = 0; i < documents.size(); ++i) {
     const auto& document = documents[i];
     const std::string text = store::memorized_text(store.ledger(), store.tokenizer(), document);
-    write_file(folder / files[i], text);
+    write_file(folder.path() / files[i], text);
     if (files[i] != fs::path(document.id).lexically_normal())
       answer.renamed.emplace_back(document.id, files[i]);
     answer.bytes += text.size();
     on_progress(++answer.documents, std::ssize(documents));
   }
+  folder.commit();
   return answer;
 }
 

@@ -21,7 +21,7 @@ struct HttpOptions {
   double half_closed_seconds = 10;  ///< of work for a client that has closed its sending side
   /// Files in PEM: the certificate, with those between it and the authority, and its key; both
   /// empty for HTTP without encryption.
-  std::string tls_certificate, tls_key;
+  std::string tls_certificate = {}, tls_key = {};
 };
 
 /// An HTTP/1.1 server (Boost.Beast): one thread reads and writes on all connections, and hands each

@@ -13,8 +13,8 @@
 namespace tessera::serve {
 
 struct ServerOptions {
-  HttpOptions http;  ///< `threads` follows from `clients`
-  AccessOptions access;
+  HttpOptions http = {};  ///< `threads` follows from `clients`
+  AccessOptions access = {};
   int64_t clients = 64;         ///< most requests that are answered at once; above it 503
   int64_t clients_per_key = 0;  ///< most of one key, or of one address; above it 429; 0: no limit
   bool insecure = false;        ///< serves other machines without a key

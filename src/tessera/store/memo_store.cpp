@@ -7,11 +7,12 @@
 
 #include "tessera/base/file.h"
 #include "tessera/base/interrupt.h"
+#include "tessera/base/new_folder.h"
 #include "tessera/base/safetensors.h"
 #include "tessera/plan/correlation_noise.h"
 #include "tessera/store/detail/matrix_file.h"
-#include "tessera/store/detail/new_folder.h"
 #include "tessera/store/detail/source_search.h"
+#include "tessera/store/detail/store_lock.h"
 #include "tessera/store/digest.h"
 #include "tessera/store/question.h"
 #include "tessera/store/sqlite.h"

@@ -5,10 +5,11 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
+#include "tessera/base/new_folder.h"
 #include "tessera/base/utf8.h"
 #include "tessera/store/detail/history.h"
 #include "tessera/store/detail/matrix_file.h"
-#include "tessera/store/detail/new_folder.h"
+#include "tessera/store/detail/store_lock.h"
 #include "tessera/store/detail/token_pieces.h"
 #include "tessera/store/digest.h"
 #include "tessera/store/sqlite.h"

@@ -352,7 +352,16 @@ TEST_F(StoreJobs, AStoreThatIsThereIsNotPlanned) {
   for (const auto& taken : {store(), folder_ / "empty"})
     EXPECT_THAT(message_of<UsageError>([&] { create.run(taken, on_progress); }),
                 HasSubstr("already exists"));
+  EXPECT_THROW(create.run("/proc/store", on_progress), SystemError);  // where nobody may write
   EXPECT_FALSE(planned);
+}
+
+TEST_F(StoreJobs, AnExportThatIsInterruptedLeavesNothing) {
+  const OnProgress leave = [](int64_t, int64_t) { throw Interrupted("gone"); };
+  const Export texts{.texts = folder_ / "out" / "texts"};
+  EXPECT_THROW(texts.run(store(), leave), Interrupted);
+  EXPECT_TRUE(std::filesystem::is_empty(folder_ / "out"));
+  EXPECT_EQ(texts.run(store(), kSilent).documents, 2);
 }
 
 TEST_F(StoreJobs, APlanTellsHowFarItIsAndCanBeStopped) {

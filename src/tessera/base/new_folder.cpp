@@ -1,4 +1,4 @@
-#include "tessera/store/detail/new_folder.h"
+#include "tessera/base/new_folder.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -10,10 +10,10 @@
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 
-namespace tessera::store {
+namespace tessera {
 namespace {
 
-constexpr const char* kUnfinished = ".unfinished-";
+constexpr const char* kUnfinishedFolder = ".unfinished-";
 
 void sync(const std::filesystem::path& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -48,7 +48,7 @@ NewFolder NewFolder::in_place_of(const std::filesystem::path& path) {
 }
 
 void NewFolder::make() {
-  std::string name = path_.native() + kUnfinished + "XXXXXX";
+  std::string name = path_.native() + kUnfinishedFolder + "XXXXXX";
   if (::mkdtemp(name.data()) == nullptr) throw SystemError(path_.native(), "create", errno);
   ::chmod(name.c_str(), by_umask(0777));
   temporary_ = name;
@@ -56,7 +56,7 @@ void NewFolder::make() {
 
 void NewFolder::remove_unfinished(const std::filesystem::path& path) {
   const std::filesystem::path whole = std::filesystem::canonical(path);
-  const std::string begin = whole.filename().native() + kUnfinished;
+  const std::string begin = whole.filename().native() + kUnfinishedFolder;
   std::error_code failure;
   for (const auto& entry : std::filesystem::directory_iterator(whole.parent_path(), failure)) {
     const std::string name = entry.path().filename().native();
@@ -81,4 +81,4 @@ void NewFolder::commit() {
   temporary_.clear();
 }
 
-}  // namespace tessera::store
+}  // namespace tessera

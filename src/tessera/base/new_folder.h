@@ -2,9 +2,7 @@
 
 #include <filesystem>
 
-#include "tessera/base/file.h"
-
-namespace tessera::store {
+namespace tessera {
 
 /// A folder that is created as a whole or not at all: it is filled under a temporary name beside
 /// its own; commit() syncs and renames it. If it is destroyed without commit(), it is removed.
@@ -33,13 +31,4 @@ class NewFolder {
   bool replaces_ = false;
 };
 
-/// The right to write to a store, held by one process at a time.
-class StoreLock : public FileLock {
- public:
-  /// Throws as FileLock does.
-  explicit StoreLock(const std::filesystem::path& store)
-      : FileLock(store / "lock",
-                 "another process is writing to this store; wait until it has ended") {}
-};
-
-}  // namespace tessera::store
+}  // namespace tessera
