@@ -9,10 +9,12 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "tessera/base/error.h"
 #include "tests/model/model_checks.h"
 #include "tests/support/numerical_gradient.h"
+#include "tests/support/slow_reads.h"
 
 namespace tessera {
 namespace {
@@ -68,45 +70,23 @@ TEST(GptBlock, ATokenKnowsItsPlaceByHand) {
               tolerance);
 }
 
-/// Channel c of head h at time t, turned where positions are rotary.
+/// Turned where positions are rotary. heads [B, T, H, D]
 at::Tensor placed(const at::Tensor& heads, const GptConfig& config) {
   if (config.positions != Positions::kRotary) return heads;
-  at::Tensor result = at::empty_like(heads);  // [B, T, H, D]
-  const int64_t D = heads.size(3);
-  for (int64_t t = 0; t < heads.size(1); ++t)
-    for (int64_t j = 0; j < D / 2; ++j) {
-      const double angle = t * std::pow(10000, -2.0 * j / D);
-      const at::Tensor a = heads.select(1, t).select(-1, j),
-                       b = heads.select(1, t).select(-1, j + D / 2);
-      result.select(1, t).select(-1, j).copy_(a * std::cos(angle) - b * std::sin(angle));
-      result.select(1, t).select(-1, j + D / 2).copy_(b * std::cos(angle) + a * std::sin(angle));
-    }
-  return result;
+  return test::slow_rotary(heads, std::vector<int64_t>(heads.size(0), 0));
 }
 
 /// The block from its equations, one read after the other.
 at::Tensor loop(GptBlock block, const GptConfig& config, const at::Tensor& x) {
   const int64_t B = x.size(0), T = x.size(1), H = config.heads, D = config.channels / H;
-  const double slopes[] = {1.0 / 16, 1.0 / 256, 1.0 / 4};  // of three heads
+  std::vector<double> slopes;  // of three heads
+  if (config.positions == Positions::kAlibi) slopes = {1.0 / 16, 1.0 / 256, 1.0 / 4};
   const auto parts =
       at::linear(block->attention_norm->forward(x), block->query_key_value->weight).chunk(3, -1);
   const at::Tensor q = placed(parts[0].view({B, T, H, D}), config);
   const at::Tensor k = placed(parts[1].view({B, T, H, D}), config);
   const at::Tensor v = parts[2].view({B, T, H, D});
-  at::Tensor reads = at::zeros_like(v);
-  for (int64_t b = 0; b < B; ++b)
-    for (int64_t h = 0; h < H; ++h)
-      for (int64_t t = 0; t < T; ++t) {
-        double total = 0;
-        for (int64_t i = 0; i <= t; ++i) {
-          double score = q[b][t][h].dot(k[b][i][h]).item<double>() / std::sqrt(D);
-          if (config.positions == Positions::kAlibi)
-            score -= slopes[h] * static_cast<double>(t - i);
-          total += std::exp(score);
-          reads[b][t][h] += std::exp(score) * v[b][i][h];
-        }
-        reads[b][t][h] /= total;
-      }
+  const at::Tensor reads = test::slow_causal_read(q, k, v, 1 / std::sqrt(D), 0, slopes);
   const at::Tensor y = x + at::linear(reads.flatten(2), block->attention_output->weight);
   return y + at::linear(
                  at::gelu(at::linear(block->feed_forward_norm->forward(y), block->expand->weight)),

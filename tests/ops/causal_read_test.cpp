@@ -6,6 +6,7 @@
 #include "tessera/ops/weights.h"
 #include "tessera/simd/instruction_set.h"
 #include "tests/ops/float_agreement.h"
+#include "tests/support/slow_reads.h"
 
 namespace tessera::ops {
 namespace {
@@ -25,26 +26,6 @@ OpUnderTest attention(double scale, at::Tensor slopes = {}, Dropout dropout = {}
   };
 }
 
-/// One read after the other, in doubles; slopes may be empty.
-at::Tensor loop(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, double scale,
-                int64_t lag, const std::vector<double>& slopes) {
-  const int64_t B = q.size(0), T = q.size(1), H = q.size(2);
-  at::Tensor y = at::zeros_like(v);
-  for (int64_t b = 0; b < B; ++b)
-    for (int64_t h = 0; h < H; ++h)
-      for (int64_t t = lag; t < T; ++t) {
-        double total = 0;
-        for (int64_t i = 0; i <= t - lag; ++i) {
-          double score = scale * q[b][t][h].dot(k[b][i][h]).item<double>();
-          if (!slopes.empty()) score -= slopes[h] * (t - i);
-          total += std::exp(score);
-          y[b][t][h] += std::exp(score) * v[b][i][h];
-        }
-        y[b][t][h] /= total;
-      }
-  return y;
-}
-
 TEST(KernelSmoothing, HandExample) {
   // Keys 0, 1, ln 3: the third row weighs v_1 with e^0 and v_2 with e^(ln 3), that is 1 : 3.
   const at::Tensor keys = at::tensor({0.0, 1.0, std::log(3.0)}, real()).view({1, 3, 1, 1});
@@ -61,7 +42,7 @@ TEST(KernelSmoothing, EqualsTheLoop) {
   at::manual_seed(1);
   const at::Tensor keys = at::randint(-2, 3, {2, 6, 2, 3}, real());
   const at::Tensor values = at::randint(-9, 9, {2, 6, 2, 3}, real());
-  const at::Tensor expected = loop(keys, keys, values, 1, 1, {});
+  const at::Tensor expected = test::slow_causal_read(keys, keys, values, 1, 1, {});
   EXPECT_LT(test::relative_error(kernel_smoothing(keys, values), expected), 1e-12);
 }
 
@@ -70,9 +51,11 @@ TEST(CausalAttention, EqualsTheLoop) {
   const at::Tensor q = at::randint(-2, 3, {2, 6, 2, 3}, real());
   const at::Tensor k = at::randint(-2, 3, {2, 6, 2, 3}, real());
   const at::Tensor v = at::randint(-9, 9, {2, 6, 2, 3}, real());
-  EXPECT_LT(test::relative_error(attention(0.5)({q, k, v}), loop(q, k, v, 0.5, 0, {})), 1e-12);
+  EXPECT_LT(
+      test::relative_error(attention(0.5)({q, k, v}), test::slow_causal_read(q, k, v, 0.5, 0, {})),
+      1e-12);
   EXPECT_LT(test::relative_error(attention(0.5, at::tensor({0.5, 0.125}, real()))({q, k, v}),
-                                 loop(q, k, v, 0.5, 0, {0.5, 0.125})),
+                                 test::slow_causal_read(q, k, v, 0.5, 0, {0.5, 0.125})),
             1e-12);
 }
 

@@ -9,10 +9,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <vector>
 
 #include "tessera/base/error.h"
 #include "tests/model/model_checks.h"
 #include "tests/support/numerical_gradient.h"
+#include "tests/support/slow_reads.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera {
@@ -22,34 +24,25 @@ RetNetConfig small_retnet() {
   return {.vocabulary = 11, .window = 8, .layers = 2, .heads = 2, .channels = 8};
 }
 
-/// One vector of a head at time t, turned.
-at::Tensor turned(const at::Tensor& x, int64_t t) {
-  at::Tensor result = at::empty_like(x);
-  const int64_t D = x.size(0);
-  for (int64_t j = 0; j < D / 2; ++j) {
-    const double angle = static_cast<double>(t) * std::pow(10000, -2.0 * j / D);
-    result[j] = x[j] * std::cos(angle) - x[j + D / 2] * std::sin(angle);
-    result[j + D / 2] = x[j + D / 2] * std::cos(angle) + x[j] * std::sin(angle);
-  }
-  return result;
-}
-
 /// The block from its equations in the recurrent form, one step of one head after the other.
 at::Tensor loop(RetNetBlock block, const at::Tensor& x) {
   const int64_t B = x.size(0), T = x.size(1), H = 2, C = 8, D = C / H;
   const at::Tensor all =
       at::linear(block->retention_norm->forward(x), block->query_key_value_gate->weight);
+  const auto turned = [&](int64_t begin) {  // [B, T, H, D] of the channels from `begin` on
+    const at::Tensor heads = all.narrow(2, begin, C).view({B, T, H, D});
+    return test::slow_rotary(heads, std::vector<int64_t>(B, 0));
+  };
+  const at::Tensor queries = turned(0), keys = turned(C) / std::sqrt(D);
   at::Tensor normed = at::zeros({B, T, 2 * C}, at::kDouble);
   for (int64_t b = 0; b < B; ++b)
     for (int64_t h = 0; h < H; ++h) {
       const double decay = h == 0 ? 31.0 / 32 : 63.0 / 64;
       at::Tensor state = at::zeros({D, 2 * D}, at::kDouble);
       for (int64_t t = 0; t < T; ++t) {
-        const at::Tensor now = all[b][t];
-        const at::Tensor query = turned(now.narrow(0, h * D, D), t);
-        const at::Tensor key = turned(now.narrow(0, C + h * D, D), t) / std::sqrt(D);
-        state = decay * state + at::outer(key, now.narrow(0, 2 * C + 2 * h * D, 2 * D));
-        const at::Tensor read = at::mv(state.t(), query), centred = read - read.mean();
+        const at::Tensor value = all[b][t].narrow(0, 2 * C + 2 * h * D, 2 * D);
+        state = decay * state + at::outer(keys[b][t][h], value);
+        const at::Tensor read = at::mv(state.t(), queries[b][t][h]), centred = read - read.mean();
         normed[b][t]
             .narrow(0, 2 * h * D, 2 * D)
             .copy_(centred / ((centred * centred).mean() + 1e-5).sqrt());
