@@ -44,13 +44,6 @@ TEST(Rotary, EqualsTheLoop) {
   EXPECT_LT(test::relative_error(rotary(x, {0, 7}, 50), test::slow_rotary(x, {0, 7}, 50)), 1e-12);
 }
 
-TEST(Rotary, RowsMayStandAtPositionsOfTheirOwn) {
-  const at::Tensor x = at::randn({3, 5, 2, 4});
-  const at::Tensor rows = rotary(x, {7, 0, 31});
-  EXPECT_TRUE(rows.narrow(0, 0, 1).equal(turned(x.narrow(0, 0, 1), 7)));
-  EXPECT_TRUE(rows.narrow(0, 2, 1).equal(turned(x.narrow(0, 2, 1), 31)));
-}
-
 TEST(Rotary, GradientsAgreeWithCentralDifferences) {
   EXPECT_TRUE(test::gradients_agree(
       [](const std::vector<at::Tensor>& in) { return turned(in[0], 5); }, {leaf({2, 3, 2, 4})}));
