@@ -154,15 +154,6 @@ TEST(MemoryMosaic, TheFirstReadOfAContextIsExactlyZero) {
   EXPECT_TRUE(context->forward(x.narrow(1, 0, 1)).equal(at::zeros({2, 1, 12})));
 }
 
-TEST(MemoryMosaic, TheSecondReadReturnsTheFirstValue) {
-  MemoryMosaic model(small_mosaic(Parameterisation::kPaper));
-  auto context = model.block(0)->context;
-  const at::Tensor x = at::randn({1, 2, 12});
-  const at::Tensor value = context->value->complete(context->value->raw(x)).select(1, 0);
-  const at::Tensor expected = at::matmul(value.flatten(1), context->output->weight.t());
-  EXPECT_TRUE(at::allclose(context->forward(x).select(1, 1), expected, 1e-5, 1e-6));
-}
-
 MemoryMosaicConfig published(int64_t layers, int64_t vocabulary) {
   return {.vocabulary = vocabulary, .layers = layers};
 }
