@@ -10,7 +10,6 @@
 #include <set>
 
 #include "tessera/base/error.h"
-#include "tests/model/model_checks.h"
 #include "tests/model/slow_network.h"
 #include "tests/support/numerical_gradient.h"
 #include "tests/support/temporary_folder.h"
@@ -112,22 +111,6 @@ TEST(MemoryMosaicV2, AgreesWithTheFormulasWrittenOut) {
     test::expect_formulas<SlowMosaicV2>(model,
                                         {{3}, {3, 3}, {1, 2, 10, 0, 2, 2, 7, 9, 1, 4, 4, 8}});
   }
-}
-
-TEST(MemoryMosaicV2, StreamsAsItReadsTheWholeAtEightTimesTheShortTermMemory) {
-  auto config = small_v2();
-  config.short_term = 8;
-  config.delay = 5;
-  MemoryMosaicV2 model(config);
-  shake(model);
-  at::NoGradGuard no_grad;
-  const at::Tensor tokens = some_tokens(2, 64);
-  const at::Tensor whole = model.hidden(tokens);
-  for (const auto& lengths : {std::vector<int64_t>(64, 1), {64}, {3, 1, 30, 1, 1, 20, 8}, {5, 59}})
-    EXPECT_LT(test::relative_error(
-                  test::read_in_pieces(model, tokens, lengths, model.empty_state()), whole),
-              1e-5)
-        << lengths.size();
 }
 
 /// Rows whose long-term memories begin at different times, then forked in the middle of the delay.
