@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "tests/model/by_hand.h"
+#include "tests/model/slow_network.h"
 
 #include "tessera/model/stm.h"
 
@@ -13,8 +14,8 @@ namespace tessera {
 namespace {
 
 using test::sigmoid;
-
-using Vector = std::vector<double>;
+using test::values_of;
+using test::Vector;
 
 constexpr double kNormEpsilon = 1e-5;
 
@@ -26,14 +27,9 @@ StmConfig small_reinforcement() {
   return config;
 }
 
-Vector numbers(const at::Tensor& tensor) {
-  const at::Tensor flat = tensor.detach().contiguous();
-  return {flat.data_ptr<double>(), flat.data_ptr<double>() + flat.numel()};
-}
-
 /// weight x + bias.
 Vector affine(const torch::nn::Linear& map, const Vector& x) {
-  const Vector weight = numbers(map->weight), bias = numbers(map->bias);
+  const Vector weight = values_of(map->weight), bias = values_of(map->bias);
   Vector y = bias;
   for (size_t o = 0; o < y.size(); ++o)
     for (size_t i = 0; i < x.size(); ++i) y[o] += weight[o * x.size() + i] * x[i];
@@ -84,8 +80,8 @@ Vector slow_step(const Stm& model, const Vector& x, Vector& memory) {
   std::vector<Vector> qkv;  // of each row of the memory, normalised by itself: D times 3N
   for (size_t row = 0; row < D; ++row)
     qkv.push_back(normed(affine(cell.self_attention->projection, part(memory, row * D, D)),
-                         numbers(cell.self_attention->norm_weight),
-                         numbers(cell.self_attention->norm_bias)));
+                         values_of(cell.self_attention->norm_weight),
+                         values_of(cell.self_attention->norm_bias)));
   std::vector<Vector> relational(N, Vector(D * D, 0));
   for (size_t s = 0; s < N; ++s)
     for (size_t j = 0; j < N; ++j)
@@ -103,8 +99,8 @@ Vector slow_step(const Stm& model, const Vector& x, Vector& memory) {
   Vector distilled;
   for (size_t s = 0; s < N; ++s)
     for (const double value : affine(model.distillation, relational[s])) distilled.push_back(value);
-  Vector hidden = normed(affine(model.readout, distilled), numbers(model.head_norm_weight),
-                         numbers(model.head_norm_bias));
+  Vector hidden = normed(affine(model.readout, distilled), values_of(model.head_norm_weight),
+                         values_of(model.head_norm_bias));
   for (const size_t layer : {0, 2}) {
     hidden = affine(linear(model.head, layer), hidden);
     for (double& value : hidden) value = std::max(value, 0.0);
@@ -125,13 +121,13 @@ TEST(StmReinforcement, FollowsTheLoops) {
   const auto model = double_reinforcement();
   const at::Tensor x = at::randn({1, 4, 2}, at::kDouble);
   const Stm::Sequence ours = model->run(x);
-  Vector memory = numbers(model->cell->item->initial);
+  Vector memory = values_of(model->cell->item->initial);
   for (int64_t t = 0; t < 4; ++t) {
-    const Vector expected = slow_step(*model, numbers(x[0][t]), memory);
+    const Vector expected = slow_step(*model, values_of(x[0][t]), memory);
     for (int64_t i = 0; i < 2; ++i)
       EXPECT_NEAR(ours.outputs[0][t][i].item<double>(), expected[static_cast<size_t>(i)], 1e-12);
   }
-  const Vector after = numbers(ours.state.item);
+  const Vector after = values_of(ours.state.item);
   for (size_t i = 0; i < after.size(); ++i) EXPECT_NEAR(after[i], memory[i], 1e-12);
 }
 
