@@ -11,6 +11,7 @@
 #include <cmath>
 
 #include "tessera/base/error.h"
+#include "tests/model/by_hand.h"
 #include "tests/model/model_checks.h"
 #include "tests/support/numerical_gradient.h"
 #include "tests/support/temporary_folder.h"
@@ -22,10 +23,6 @@ GatedDeltaNetConfig small_deltanet() {
   return {.vocabulary = 11, .window = 8, .layers = 2, .heads = 2, .channels = 8};
 }
 
-double logistic(double x) {
-  return 1 / (1 + std::exp(-x));
-}
-
 at::Tensor rms_normed(const at::Tensor& x, const at::Tensor& gain) {
   return x / (x.square().mean(-1, true) + 1e-5).sqrt() * gain;
 }
@@ -35,7 +32,7 @@ double convolved(const at::Tensor& channels, const at::Tensor& weight, int64_t t
   double sum = 0;
   for (int64_t back = 0; back < 4 && back <= t; ++back)
     sum += weight[3 - back][c].item<double>() * channels[t - back][c].item<double>();
-  return sum * logistic(sum);
+  return sum * test::sigmoid(sum);
 }
 
 /// The block from its equations, one step of one head after the other. C = 8, H = 2, D = 3.
@@ -58,7 +55,7 @@ at::Tensor block_loop(GatedDeltaNetBlock block, const at::Tensor& x) {
         const auto unit = [](const at::Tensor& v) { return v / (v.square().sum() + 1e-6).sqrt(); };
         const at::Tensor q = unit(vector(h * D, D)), k = unit(vector((H + h) * D, D));
         const at::Tensor v = vector(2 * H * D + 2 * h * D, 2 * D);
-        const double rate = logistic(scalars[b][t][H + h].item<double>());
+        const double rate = test::sigmoid(scalars[b][t][H + h].item<double>());
         const double a = scalars[b][t][h].item<double>() + block->decay_bias[h].item<double>();
         const double decay = std::exp(-std::exp(block->log_decay_factor[h].item<double>()) *
                                       std::log1p(std::exp(a)));
