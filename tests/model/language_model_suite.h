@@ -78,11 +78,12 @@ TEST_P(LanguageModelTest, ReadingInAnyPiecesGivesTheWhole) {
   at::NoGradGuard no_grad;
   const at::Tensor all = tokens(2, long_);
   const at::Tensor whole = model_->hidden(all);
-  expect_equal(read_in_pieces(all, {long_}), whole);
-  expect_equal(read_in_pieces(all, std::vector<int64_t>(long_, 1)), whole);
-  expect_equal(read_in_pieces(all, {1, long_ - 1}), whole);
-  expect_equal(read_in_pieces(all, {0, 5, 0, 1, 3, long_ - 9, 0}), whole);
-  expect_equal(read_in_pieces(all, {long_ - 1, 1}), whole);
+  for (const std::vector<int64_t>& lengths : {std::vector<int64_t>(long_, 1),
+                                              {long_},
+                                              {1, long_ - 1},
+                                              {0, 5, 0, 1, 3, long_ - 9, 0},
+                                              {long_ - 1, 1}})
+    expect_equal(read_in_pieces(all, lengths), whole);
 }
 
 TEST_P(LanguageModelTest, SequencesOfDifferentLengthsReadOnTogether) {
@@ -154,9 +155,7 @@ TEST_P(LanguageModelTest, AStateIsWrittenAndRestored) {
   const at::Tensor all = tokens(2, 5), more = tokens(2, 3, 2);
   SequenceState state = model_->empty_state();
   go_on(all, state);
-  TensorFile file;
-  file.path = "state.safetensors";
-  for (const auto& [name, values] : state.tensors()) file.tensors[name] = values.clone();
+  TensorFile file = through_a_file(state);
   SequenceState restored = model_->state_from(file, model_->empty_state());
   EXPECT_TRUE(go_on(more, restored).equal(go_on(more, state)));
   file.tensors.erase(file.tensors.begin());
@@ -234,10 +233,7 @@ TEST_P(LanguageModelTest, LearnsOneBatchByHeart) {
 }
 
 TEST_P(LanguageModelTest, EqualSeedsGiveEqualParameters) {
-  const auto first = drawn_parameters(*model_, 7), other = drawn_parameters(*model_, 8),
-             again = drawn_parameters(*model_, 7);
-  for (size_t i = 0; i < first.size(); ++i) EXPECT_TRUE(first[i].equal(again[i])) << i;
-  EXPECT_FALSE(first[0].equal(other[0]));
+  expect_parameters_of_seeds(*model_);
 }
 
 TEST_P(LanguageModelTest, ShapesAreKnownWithoutAllocatingParameters) {

@@ -74,12 +74,21 @@ Block drawn_block(const Config& config) {
   return block;
 }
 
-/// Copies of the parameters that the model draws from a seed.
-inline std::vector<at::Tensor> drawn_parameters(SequenceModel& model, uint64_t seed) {
-  model.initialise(seed);
-  std::vector<at::Tensor> copies;
-  for (const auto& parameter : model.parameters()) copies.push_back(parameter.detach().clone());
-  return copies;
+/// The model draws the same parameters from equal seeds, others from another seed.
+inline void expect_parameters_of_seeds(SequenceModel& model) {
+  const auto parameters_of = [&](uint64_t seed) {
+    model.initialise(seed);
+    std::vector<at::Tensor> copies;
+    for (const auto& parameter : model.parameters()) copies.push_back(parameter.detach().clone());
+    return copies;
+  };
+  const auto one = parameters_of(7), other = parameters_of(8), again = parameters_of(7);
+  bool differs = false;
+  for (size_t i = 0; i < one.size(); ++i) {
+    EXPECT_TRUE(one[i].equal(again[i])) << i;
+    differs |= !one[i].equal(other[i]);
+  }
+  EXPECT_TRUE(differs);
 }
 
 inline void expect_equal_parameters(const torch::nn::Module& actual,
