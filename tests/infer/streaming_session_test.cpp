@@ -124,21 +124,6 @@ TEST(StreamingSession, BoundedMemoriesReadAPromptAsTheyReadSteps) {
   }
 }
 
-TEST(StreamingSession, AFullMemoryReadsAPromptInPiecesThatEndAnywhere) {
-  const auto model = test::tiny_mosaic();
-  const MemoryBound bound{5, Eviction::kOldest};
-  const Tokens text = some_text(2 * kWindow, 6);
-  StreamingSession stepped(*model, Reading::kStreaming, bound);
-  stepped.add({{text[0]}});
-  for (size_t t = 1; t < text.size(); ++t) stepped.step({text[t]});
-  for (size_t first = 1; first < text.size(); ++first) {
-    StreamingSession pieces(*model, Reading::kStreaming, bound);
-    pieces.add({Tokens(text.begin(), text.begin() + first)});
-    pieces.read({Tokens(text.begin() + first, text.end())});
-    EXPECT_LT(largest_difference(pieces.logits(), stepped.logits()), 1e-4) << first;
-  }
-}
-
 TEST(StreamingSession, ACopyIsAFork) {
   for (Reading reading : {Reading::kStreaming, Reading::kWindowed}) {
     const auto model = test::tiny_mosaic();
