@@ -224,10 +224,6 @@ TEST(TaskTraining, ARunGoesOnOnlyAsItBegan) {
   Json json = small_copy();
   json["train"]["steps"] = 2;
   train(json, folder / "run", Start::kNew);
-  json["train"]["learning_rate"] = 0.03;
-  EXPECT_THAT(message_of<UsageError>([&] { train(json, folder / "run", Start::kResume); }),
-              HasSubstr("train.learning_rate = 0.02, now it is 0.03"));
-  json["train"]["learning_rate"] = 0.02;
   json["model"]["alpha1"] = {{"value", 0.5}};
   EXPECT_THAT(message_of<UsageError>([&] { train(json, folder / "run", Start::kResume); }),
               HasSubstr("model.alpha1.value = 0.0, now it is 0.5"));
@@ -262,13 +258,6 @@ TEST(TaskTraining, GoesOnFromAModel) {
   others["task"]["bits"] = 4;
   EXPECT_THAT(message_of<UsageError>([&] { config_of(others); }),
               HasSubstr("model.outputs is 3, but the task has 4"));
-}
-
-TEST(TaskTraining, EndsWhenTheLossIsLowEnough) {
-  const TemporaryFolder folder;
-  Json json = small_copy();
-  json["train"]["stop_loss"] = 5;  // any
-  EXPECT_EQ(train(json, folder / "run", Start::kNew).trained.steps, 20);
 }
 
 TEST(TaskTrainingConfig, RefusesWhatMakesNoTraining) {
