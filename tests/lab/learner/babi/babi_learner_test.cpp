@@ -11,6 +11,7 @@
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/train/metrics_log.h"
 #include "tessera/train/training_report.h"
+#include "tests/model/model_checks.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera::task {
@@ -56,12 +57,6 @@ struct BabiTraining : testing::Test {
       if (line.at("kind") == "evaluation") found.push_back(line.at("metrics"));
     return found;
   }
-  static bool same_weights(const QuestionAnswerer& a, const TrainedOnBabi& b) {
-    const auto of_b = b.learner->model().named_parameters();
-    for (const auto& item : a.named_parameters())
-      if (!item.value().equal(of_b[item.key()])) return false;
-    return true;
-  }
 
   test::TemporaryFolder folder_;
   BabiTrainingConfig config_;
@@ -88,7 +83,7 @@ TEST_F(BabiTraining, WritesARunWithAModelThatAnswers) {
 
   const auto loaded = load_sequence_model(folder_ / "run/model");
   auto& model = dynamic_cast<QuestionAnswerer&>(*loaded);
-  EXPECT_TRUE(same_weights(model, trained));
+  test::expect_equal_parameters(model, trained.learner->model());
   EXPECT_EQ(model.configuration().vocabulary, data.vocabulary().size());
   const auto words = config::read_json(folder_ / "run/model/words.json");
   ASSERT_EQ(std::ssize(words), data.vocabulary().size());
