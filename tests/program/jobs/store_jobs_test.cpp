@@ -25,6 +25,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 const OnProgress kSilent = [](int64_t, int64_t) {};
+const OnProgress kLeave = [](int64_t, int64_t) { throw Interrupted("gone"); };
 
 /// A store with two documents of a few lines.
 class StoreJobs : public ::testing::Test {
@@ -38,6 +39,13 @@ class StoreJobs : public ::testing::Test {
     writer.checkpoint();
   }
   std::filesystem::path store() const { return folder_ / "store"; }
+  /// A store of one document, whose tokens begin with a space that the text does not have.
+  std::filesystem::path spacing_store(const std::string& text) const {
+    const auto path = folder_ / "spacing";
+    MemoStore::create(path, store::small_memory(), store::spacing_tokenizer(text));
+    store::memorize(path, "raven", text);
+    return path;
+  }
   template <typename Job>
   auto run(const Job& job, const OnProgress& on_progress = kSilent) {
     store_.emplace(store());
@@ -79,10 +87,7 @@ TEST_F(StoreJobs, AskAnswersEachPromptAsRecallDoes) {
 
 TEST_F(StoreJobs, TextsAreExportedAsTheyWereThoughTheirTokensBeginWithASpace) {
   const std::string text = "The raven sat above the Door.";
-  const auto path = folder_ / "spacing";
-  MemoStore::create(path, store::small_memory(), store::spacing_tokenizer(text));
-  store::memorize(path, "raven", text);
-  Export{.texts = folder_ / "texts"}.run(path, kSilent);
+  Export{.texts = folder_ / "texts"}.run(spacing_store(text), kSilent);
   EXPECT_EQ(read_file(folder_ / "texts/raven"), text);
 }
 
@@ -111,8 +116,7 @@ TEST_F(StoreJobs, AnUpdateOfWhatHasNotChangedTellsHowFarItIsAndCanBeStopped) {
   std::vector<std::pair<int64_t, int64_t>> told;
   update.run(writer, [&](int64_t done, int64_t of) { told.emplace_back(done, of); });
   EXPECT_THAT(told, ElementsAre(std::pair(34, 64), std::pair(64, 64)));
-  const OnProgress leave = [](int64_t, int64_t) { throw Interrupted("gone"); };
-  EXPECT_THROW(update.run(writer, leave), Interrupted);
+  EXPECT_THROW(update.run(writer, kLeave), Interrupted);
 }
 
 TEST_F(StoreJobs, AFileThatHasGoneMeanwhileIsLeftOutWhereAsked) {
@@ -230,15 +234,14 @@ TEST_F(StoreJobs, EditsSayWhatTheyDid) {
 }
 
 TEST_F(StoreJobs, AnInterruptedJobEnds) {
-  const OnProgress leave = [](int64_t, int64_t) { throw Interrupted("gone"); };
   Recall recall;
   recall.prompt = "The raven ";
-  EXPECT_THROW(run(recall, leave), Interrupted);
-  EXPECT_THROW(run(Find{.text = "door"}, leave), Interrupted);
-  EXPECT_THROW(run(Documents{}, leave), Interrupted);
-  EXPECT_THROW(run(Show{"raven", ""}, leave), Interrupted);
-  EXPECT_THROW(run(Stat{.measure = 5}, leave), Interrupted);
-  EXPECT_THROW(run(Verify{}, leave), Interrupted);
+  EXPECT_THROW(run(recall, kLeave), Interrupted);
+  EXPECT_THROW(run(Find{.text = "door"}, kLeave), Interrupted);
+  EXPECT_THROW(run(Documents{}, kLeave), Interrupted);
+  EXPECT_THROW(run(Show{"raven", ""}, kLeave), Interrupted);
+  EXPECT_THROW(run(Stat{.measure = 5}, kLeave), Interrupted);
+  EXPECT_THROW(run(Verify{}, kLeave), Interrupted);
 }
 
 /// What is forgotten before the signal comes is gone, so the history has to say so.
@@ -331,14 +334,10 @@ TEST_F(StoreJobs, AnAuditKnowsADocumentWhoseDigestTheStoreDoesNotKeep) {
   EXPECT_EQ(run(Audit{.files = {(folder_ / "text").native()}}).texts.at(0).document, "lamp");
 }
 
-/// Its tokens begin with a space that the text does not have.
 TEST_F(StoreJobs, ACertificateHasTheSizeOfTheTextAsItWasMemorized) {
   const std::string text = "The raven sat above the door.";
-  const auto path = folder_ / "spacing";
-  MemoStore::create(path, store::small_memory(), store::spacing_tokenizer(text));
-  store::memorize(path, "raven", text);
   const Erase erase{.ids = {"raven"}, .certificate = (folder_ / "raven.json").native()};
-  const auto certificate = erase.run(path, kSilent).certificate;
+  const auto certificate = erase.run(spacing_store(text), kSilent).certificate;
   ASSERT_TRUE(certificate);
   EXPECT_EQ(certificate->erased.at(0).bytes, std::ssize(text));
 }
@@ -367,8 +366,7 @@ TEST_F(StoreJobs, AnExportThatIsInterruptedLeavesNothing) {
 TEST_F(StoreJobs, APlanTellsHowFarItIsAndCanBeStopped) {
   write_file(folder_ / "text", store::document_text(3) + store::document_text(4));
   Create create{.plan_from = (folder_ / "text").native(), .tokenizer = "byte", .error = 0.5};
-  const OnProgress leave = [](int64_t, int64_t) { throw Interrupted("gone"); };
-  EXPECT_THROW(create.run(folder_ / "planned", leave), Interrupted);
+  EXPECT_THROW(create.run(folder_ / "planned", kLeave), Interrupted);
   EXPECT_FALSE(std::filesystem::exists(folder_ / "planned"));
   std::vector<std::pair<int64_t, int64_t>> told;
   create.run(folder_ / "planned", [&](int64_t done, int64_t of) { told.emplace_back(done, of); });
