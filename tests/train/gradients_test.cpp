@@ -85,7 +85,7 @@ TEST(GradientSums, AreSentDuringTheBackwardPass) {
     const at::Tensor hidden = first * 1.0;
     // The pass waits here, between the two parameters, until the sum of the last one is made.
     hidden.register_hook([&](const at::Tensor&) {
-      during_the_pass = last_is_summed.get_future().wait_for(std::chrono::seconds(10)) ==
+      during_the_pass = last_is_summed.get_future().wait_for(std::chrono::seconds(30)) ==
                         std::future_status::ready;
     });
     GradientSums sums(processes, {{"first", first}, {"last", last}});
