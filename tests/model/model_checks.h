@@ -74,6 +74,17 @@ Block drawn_block(const Config& config) {
   return block;
 }
 
+/// A model in double whose parameters are all away from symmetric values, the same each time.
+template <typename Model, typename Config>
+std::shared_ptr<Model> double_model(const Config& config) {
+  const auto model = std::make_shared<Model>(config, 7);
+  model->to(at::kDouble);
+  at::NoGradGuard no_grad;
+  at::manual_seed(5);
+  for (auto& parameter : model->parameters()) parameter.add_(0.2 * at::randn_like(parameter));
+  return model;
+}
+
 /// The model draws the same parameters from equal seeds, others from another seed.
 inline void expect_parameters_of_seeds(SequenceModel& model) {
   const auto parameters_of = [&](uint64_t seed) {

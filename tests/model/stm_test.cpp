@@ -58,16 +58,6 @@ std::vector<StmConfig> all_variants() {
   return configs;
 }
 
-/// A model in double whose parameters are all away from symmetric values.
-std::shared_ptr<Stm> double_model(const StmConfig& config) {
-  const auto model = std::make_shared<Stm>(config, 7);
-  model->to(at::kDouble);
-  at::NoGradGuard no_grad;
-  at::manual_seed(5);
-  for (auto& parameter : model->parameters()) parameter.add_(0.2 * at::randn_like(parameter));
-  return model;
-}
-
 at::Tensor inputs(int64_t B, int64_t T, const StmConfig& config) {
   at::manual_seed(11);
   return at::randn({B, T, config.inputs}, at::kDouble);
@@ -95,7 +85,7 @@ TEST(Stm, HasThePublishedNumbersOfParameters) {
 TEST(Stm, FollowsThePlainEquationsInEveryVariant) {
   for (const StmConfig& config : all_variants()) {
     SCOPED_TRACE(to_json(config).dump());
-    const auto model = double_model(config);
+    const auto model = test::double_model<Stm>(config);
     const at::Tensor x = inputs(2, 19, config);
     const Stm::Sequence plain = bench::PlainStm(*model).forward(x);
     for (int64_t first : {0, 7, 18, 19}) {
@@ -111,7 +101,7 @@ TEST(Stm, FollowsThePlainEquationsInEveryVariant) {
 
 TEST(Stm, HasTheGradientsOfThePlainEquationsInEveryVariant) {
   for (const StmConfig& config : all_variants()) {
-    const auto model = double_model(config);
+    const auto model = test::double_model<Stm>(config);
     const at::Tensor x = inputs(2, 11, config);
     const auto gradients = [&](const Stm::Sequence& result, int64_t first) {
       const at::Tensor loss = result.outputs.slice(1, first).square().sum() +
@@ -135,7 +125,7 @@ TEST(Stm, HasTheGradientsOfThePlainEquationsInEveryVariant) {
 TEST(Stm, TheFusedLoopsGiveThePlainEquations) {
   StmConfig config = small_stm();
   config.width = 20;
-  const auto reference = double_model(config);
+  const auto reference = test::double_model<Stm>(config);
   const auto model = std::make_shared<Stm>(config, std::nullopt);
   {
     at::NoGradGuard no_grad;
@@ -177,7 +167,7 @@ TEST(Stm, ProductsInBFloat16ChangeLittle) {
 
 TEST(Stm, StepsGiveTheWholeSequence) {
   for (const StmConfig& config : all_variants()) {
-    const auto model = double_model(config);
+    const auto model = test::double_model<Stm>(config);
     const at::Tensor x = inputs(2, 10, config);
     const Stm::Sequence whole = model->run(x);
     EXPECT_TRUE(model->forward(x).equal(whole.outputs));
@@ -223,7 +213,7 @@ TEST(Stm, ItsKindMakesItFromHyperParameters) {
 // The suite of recurrent networks holds the past of two variants.
 TEST(Stm, InEachVariantAStepReachesItsOwnOutputAndTheLastAndNoneBefore) {
   for (const StmConfig& config : all_variants()) {
-    const auto model = double_model(config);
+    const auto model = test::double_model<Stm>(config);
     const at::Tensor x = inputs(2, 12, config);
     at::Tensor changed = x.clone();
     changed.select(1, 8).add_(1);
@@ -252,7 +242,7 @@ TEST(Stm, ConstantsOfZeroLeaveTheirPartsOut) {
   StmConfig config = small_stm();
   config.gated = false;
   config.alpha1 = config.alpha2 = config.alpha3 = {0, false};
-  const auto model = double_model(config);
+  const auto model = test::double_model<Stm>(config);
   const at::Tensor x = inputs(2, 10, config);
   const Stm::Sequence plain = bench::PlainStm(*model).forward(x);
   const Stm::Sequence ours = model->run(x);
@@ -346,7 +336,7 @@ TEST(Stm, LongSequencesFollowThePlainEquations) {
   configs[1].equations.transfer = TransferSource::kMemory;
   configs[1].alpha2 = {0, /*learned=*/false};
   for (const StmConfig& config : configs) {
-    const auto model = double_model(config);
+    const auto model = test::double_model<Stm>(config);
     const at::Tensor x = inputs(1, 67, config);
     const Stm::Sequence plain = bench::PlainStm(*model).forward(x), ours = model->run(x, {}, 65);
     EXPECT_LT(relative_error(ours.outputs, plain.outputs.slice(1, 65)), 1e-9);

@@ -25,14 +25,8 @@ QuestionAnswererConfig small_answerer() {
   return {.vocabulary = 11, .words = 4, .channels = 5, .slots = 3, .width = 6, .hidden = 7};
 }
 
-/// A model in double whose parameters are all away from symmetric values.
 std::shared_ptr<QuestionAnswerer> double_answerer() {
-  const auto model = std::make_shared<QuestionAnswerer>(small_answerer(), 7);
-  model->to(at::kDouble);
-  at::NoGradGuard no_grad;
-  at::manual_seed(5);
-  for (auto& parameter : model->parameters()) parameter.add_(0.2 * at::randn_like(parameter));
-  return model;
+  return test::double_model<QuestionAnswerer>(small_answerer());
 }
 
 struct Questions {
