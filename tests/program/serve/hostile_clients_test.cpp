@@ -266,7 +266,7 @@ TEST(HostileClients, TheEndOfTheServerWaitsForNoneOfThem) {
         "GET /a HTTP/1.1\r\nHost: a\r\n\r\n", "GET /events HTTP/1.1\r\nHost: a\r\n\r\n"})
     clients.push_back(std::make_unique<RawClient>(listening->port(), sent));
   EXPECT_EQ(clients[4]->answer().status, 200);
-  EXPECT_TRUE(soon([&] { return writers.writing == 1; }));
+  EXPECT_TRUE(soon([&] { return writers.bytes > 0; }));
   listening.reset();  // comes back
   EXPECT_EQ(writers.writing, 0);
 }
