@@ -98,14 +98,16 @@ const Includes& includes_of(const fs::path& file) {
   return known[file] = std::move(result);
 }
 
-/// The folders whose files belong to a room: its own, and those of its tests and benchmarks.
+/// The folders whose files belong to a room: its own, and those of its tests and benchmarks, where
+/// it has some.
 std::vector<fs::path> folders_of(const Room& room) {
   const fs::path name = room.folder.lexically_relative(kSources);
   std::vector<fs::path> folders = {room.folder};
   for (const char* top : {"tests", "bench"}) {
     const fs::path beside = tessera::test::source_folder() / top;
-    folders.push_back(*name.begin() == "tessera" ? beside / *std::next(name.begin())
-                                                 : beside / name);
+    const fs::path folder =
+        *name.begin() == "tessera" ? beside / *std::next(name.begin()) : beside / name;
+    if (fs::exists(folder)) folders.push_back(folder);
   }
   return folders;
 }
@@ -142,12 +144,10 @@ TEST(House, TheLibraryKnowsNeitherLaboratoryNorProgram) {
   for (const auto& [name, room] : rooms) {
     for (const auto& below : room.below)
       EXPECT_LE(rooms.at(below).house, room.house) << name << " names " << below;
-    for (const auto& folder : folders_of(room)) {
-      if (!fs::exists(folder)) continue;
+    for (const auto& folder : folders_of(room))
       for (const auto& file : sources_of(folder))
         for (const auto& header : includes_of(file).house)
           EXPECT_LE(rooms.at(room_of(header)).house, room.house) << file << " includes " << header;
-    }
   }
 }
 
@@ -193,14 +193,11 @@ TEST(House, WhatOnlyTheRoomNeedsStandsInDetail) {
   const auto rooms = declared_rooms();
   const auto listed = public_headers();
   std::set<fs::path> used;  // by another room, its tests or benchmarks
-  for (const auto& [name, room] : rooms) {
-    for (const auto& folder : folders_of(room)) {
-      if (!fs::exists(folder)) continue;
+  for (const auto& [name, room] : rooms)
+    for (const auto& folder : folders_of(room))
       for (const auto& file : sources_of(folder))
         for (const auto& header : includes_of(file).house)
           if (room_of(header) != name) used.insert(header);
-    }
-  }
   for (const auto& [name, room] : rooms) {
     if (room.house != 0) continue;
     for (const auto& file : sources_of(room.folder)) {
