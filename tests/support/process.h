@@ -55,7 +55,7 @@ class Process {
   /// Waits until this holds or it has ended; whether it is running still.
   bool wait_until(const std::function<bool()>& holds);
   /// Ends it by force after `limit` seconds; then the status is -SIGKILL and err says so.
-  Outcome wait(double limit = 60);
+  Outcome wait(double limit = 300);
   /// What it has written to standard output and to standard error so far.
   std::string output() const;
   std::string errors() const;
