@@ -19,61 +19,52 @@ std::vector<double> prior_of(const QuestionedStore& store) {
   return prior;
 }
 
+bool decodes_by_likelihood(const QuestionedStore& store) {
+  return store.config().memory.code == memo::WindowCodeKind::kBound;
+}
+
 /// Continues a text from a store's memory: looking ahead if it decodes by likelihood, else as the
 /// paper does.
 class Continuation {
  public:
   Continuation(const QuestionedStore& store, std::span<const int32_t> context, double error_rate)
-      : reader_(store, error_rate) {
-    if (store.config().memory.code == memo::WindowCodeKind::kBound)
+      : reader_(store, error_rate), text_(store.memory()), noise_(store.memory().noise()) {
+    if (decodes_by_likelihood(store))
       recital_.emplace(store.memory(), reader_.decoder(), context, store.tokenizer().end_of_text());
     else
-      reader_.append(context);
+      for (const int32_t token : context) text_.append(token);
   }
 
   std::optional<memo::NextToken> next() {
     if (recital_) return recital_->next();
-    const memo::NextToken next = reader_.next();
+    const memo::NextToken next = text_.recall(noise_);
     if (!goes_on(next, reciting_)) return std::nullopt;
     reciting_ = true;
-    reader_.append(next.token);
+    text_.append(next.token);
     return next;
   }
 
  private:
   StoreReader reader_;
   std::optional<memo::Recital> recital_;
+  memo::TextReader text_;  // if there is no recital
+  double noise_;
   bool reciting_ = false;
 };
 
 }  // namespace
 
 StoreReader::StoreReader(const QuestionedStore& store, double error_rate)
-    : store_(store),
-      noise_(store.memory().noise()),
-      decoder_(prior_of(store), noise_, error_rate),
-      reader_(store.memory()) {}
-
-void StoreReader::append(std::span<const int32_t> tokens) {
-  for (const int32_t token : tokens) reader_.append(token);
-}
-
-memo::NextToken StoreReader::next() {
-  return by_likelihood() ? decoder_.best(reader_.scores()) : reader_.recall(noise_);
-}
+    : store_(store), decoder_(prior_of(store), store.memory().noise(), error_rate) {}
 
 std::vector<memo::NextToken> StoreReader::next_of(
     std::span<const std::span<const int32_t>> contexts) const {
-  if (!by_likelihood()) return memo::recall_contexts(store_.memory(), contexts);
+  if (!decodes_by_likelihood(store_)) return memo::recall_contexts(store_.memory(), contexts);
   std::vector<memo::NextToken> tokens;
   memo::read_contexts(store_.memory(), contexts, [&](size_t, const memo::WindowScores& scores) {
     tokens.push_back(decoder_.best(scores));
   });
   return tokens;
-}
-
-bool StoreReader::by_likelihood() const {
-  return store_.config().memory.code == memo::WindowCodeKind::kBound;
 }
 
 std::vector<Prediction> StoreReader::predict(
@@ -92,7 +83,7 @@ std::vector<Prediction> StoreReader::predict(
     for (const double probability : decoder_.probabilities(scores))
       next.logits.push_back(static_cast<float>(std::log(probability)));
   });
-  if (by_likelihood()) return predictions;
+  if (decodes_by_likelihood(store_)) return predictions;
   const std::vector<memo::NextToken> best = next_of(views);
   for (size_t i = 0; i < predictions.size(); ++i) predictions[i].best = best[i];
   return predictions;
@@ -114,8 +105,7 @@ Recall recall(const QuestionedStore& store, std::span<const int32_t> prompt,
               const std::function<void(const memo::NextToken&)>& on_token) {
   check_prompt(store, prompt.size());
   check_argument(
-      options.error_rate == kErrorRate ||
-          store.config().memory.code == memo::WindowCodeKind::kBound,
+      options.error_rate == kErrorRate || decodes_by_likelihood(store),
       "error_rate is {}, but a store with the paper's code has no error rate; leave it out",
       options.error_rate);
   const auto longest = static_cast<size_t>(store.memory().window_lengths().back());

@@ -25,34 +25,25 @@ struct Prediction {
   std::vector<float> logits;  ///< [V]: log of LikelihoodDecoder::probabilities()
 };
 
-/// Continues a text from a store's memory, token by token. With the bound code it decodes by
-/// likelihood ratio, with the tokens' frequencies in the store as prior; with the paper's code by
-/// score, as the paper does.
+/// What a store's memory holds after some texts. With the bound code it decodes by likelihood
+/// ratio, with the tokens' frequencies in the store as prior; with the paper's code by score, as
+/// the paper does.
 class StoreReader {
  public:
   /// The store must outlive it. error_rate: in (0, 1), of LikelihoodDecoder.
   explicit StoreReader(const QuestionedStore& store, double error_rate = kErrorRate);
 
-  void append(std::span<const int32_t> tokens);
-  void append(int32_t token) { reader_.append(token); }
-
-  /// The next token, by the memory.
-  memo::NextToken next();
-  /// The same for many contexts at once, independent of what was appended.
+  /// The next token after each of these contexts, by the memory.
   std::vector<memo::NextToken> next_of(std::span<const std::span<const int32_t>> contexts) const;
   /// After each of these texts, of whose tokens the last ones count, as many as the longest window
-  /// has; also independent of what was appended.
+  /// has.
   std::vector<Prediction> predict(std::span<const std::span<const int64_t>> texts) const;
 
   const memo::LikelihoodDecoder& decoder() const { return decoder_; }
 
  private:
-  bool by_likelihood() const;
-
   const QuestionedStore& store_;
-  double noise_;
   memo::LikelihoodDecoder decoder_;
-  memo::TextReader reader_;
 };
 
 /// Whether a text goes on with the next token. It begins once the evidence shows that the context
