@@ -145,7 +145,7 @@ StoredDocument Ledger::get(const std::string& id) const {
 }
 
 memo::TokenPieces Ledger::pieces(const StoredDocument& document) const {
-  return PieceReader::pieces(*database_, document, vocabulary_);
+  return stored_pieces(*database_, document, vocabulary_);
 }
 
 std::vector<int64_t> Ledger::token_counts() const {
@@ -317,11 +317,7 @@ int64_t Ledger::next_number() const {
 StoredDocument Ledger::store(const std::string& id, const memo::TokenPieces& tokens) {
   const int64_t change = next_change();
   StoredDocument document{next_number(), id, 0, 0, ""};
-  PieceWriter writer(*database_, document.number, vocabulary_);
-  for (auto piece = tokens(); !piece.empty(); piece = tokens()) writer.append(piece);
-  writer.finish();
-  document.tokens = writer.tokens();
-  document.checksum = writer.checksum();
+  write_pieces(*database_, tokens, vocabulary_, document);
   Statement(*database_, "INSERT INTO documents VALUES (?1, ?2, ?3, 0, ?4)", document.number, id,
             document.tokens, document.checksum)
       .run();

@@ -4,7 +4,11 @@
 #include <bit>
 #include <cstring>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "tessera/base/checksum.h"
 #include "tessera/base/error.h"
 #include "tessera/store/sqlite.h"
 
@@ -34,70 +38,89 @@ int64_t token_width(int64_t vocabulary) {
   return vocabulary <= 65536 ? 2 : 4;
 }
 
+/// What stored_pieces() reads.
+class PieceReader {
+ public:
+  PieceReader(const sqlite::Database& database, const StoredDocument& document, int64_t vocabulary)
+      : path_(database.path()),
+        document_(document),
+        rows_(database, "SELECT piece, tokens FROM pieces WHERE document = ?1 ORDER BY piece",
+              document.number),
+        vocabulary_(vocabulary),
+        width_(token_width(vocabulary)) {}
+
+  std::span<const int32_t> next() {
+    if (ended_) return {};
+    if (!rows_.step()) {
+      ended_ = true;
+      check_end();
+      return {};
+    }
+    const auto bytes = rows_.blob(1);
+    const int64_t expected = std::min(kPieceTokens, document_.tokens - read_);
+    if (rows_.integer(0) != piece_ || static_cast<int64_t>(bytes.size()) != expected * width_)
+      throw DataError(path_, "document {}: piece {} has {} bytes, expected {} of piece {}",
+                      document_.number, rows_.integer(0), bytes.size(), expected * width_, piece_);
+    checksum_.add(bytes);
+    tokens_.resize(static_cast<size_t>(expected));
+    const uint32_t largest =
+        width_ == 2 ? widen<uint16_t>(bytes, tokens_) : widen<uint32_t>(bytes, tokens_);
+    if (largest >= static_cast<uint64_t>(vocabulary_))
+      throw DataError(path_, "document {}: token {} in a vocabulary of {}", document_.number,
+                      largest, vocabulary_);
+    read_ += expected;
+    ++piece_;
+    return tokens_;
+  }
+
+ private:
+  void check_end() const {
+    if (read_ != document_.tokens || checksum_.hex() != document_.checksum)
+      throw DataError(path_,
+                      "document {}: its {} tokens are not the {} that were stored; the ledger is "
+                      "damaged or was altered",
+                      document_.number, read_, document_.tokens);
+  }
+
+  std::string path_;
+  StoredDocument document_;
+  sqlite::Statement rows_;
+  int64_t vocabulary_, width_, read_ = 0, piece_ = 0;
+  bool ended_ = false;
+  std::vector<int32_t> tokens_;
+  Checksum checksum_;
+};
+
 }  // namespace
 
-PieceWriter::PieceWriter(const sqlite::Database& database, int64_t document, int64_t vocabulary)
-    : insert_(database, "INSERT INTO pieces VALUES (?1, ?2, ?3)"),
-      document_(document),
-      width_(token_width(vocabulary)) {}
-
-void PieceWriter::append(std::span<const int32_t> tokens) {
-  for (const int32_t token : tokens) {
-    for (int64_t i = 0; i < width_; ++i)
-      bytes_.push_back(static_cast<std::byte>(static_cast<uint32_t>(token) >> 8 * i));
-    ++tokens_;
-    if (tokens_ % kPieceTokens == 0) write_piece();
-  }
+void write_pieces(const sqlite::Database& database, const memo::TokenPieces& tokens,
+                  int64_t vocabulary, StoredDocument& document) {
+  sqlite::Statement insert(database, "INSERT INTO pieces VALUES (?1, ?2, ?3)");
+  const int64_t width = token_width(vocabulary);
+  int64_t written = 0;  // pieces
+  std::vector<std::byte> bytes;
+  Checksum checksum;
+  const auto write = [&] {
+    insert.bind_all(document.number, written++, std::span<const std::byte>(bytes));
+    insert.run();
+    checksum.add(bytes);
+    bytes.clear();
+  };
+  document.tokens = 0;
+  for (auto piece = tokens(); !piece.empty(); piece = tokens())
+    for (const int32_t token : piece) {
+      for (int64_t i = 0; i < width; ++i)
+        bytes.push_back(static_cast<std::byte>(static_cast<uint32_t>(token) >> 8 * i));
+      if (++document.tokens % kPieceTokens == 0) write();
+    }
+  if (!bytes.empty()) write();
+  document.checksum = checksum.hex();
 }
 
-void PieceWriter::finish() {
-  if (!bytes_.empty()) write_piece();
-}
-
-void PieceWriter::write_piece() {
-  insert_.bind_all(document_, piece_++, std::span<const std::byte>(bytes_));
-  insert_.run();
-  checksum_.add(bytes_);
-  bytes_.clear();
-}
-
-memo::TokenPieces PieceReader::pieces(const sqlite::Database& database,
-                                      const StoredDocument& document, int64_t vocabulary) {
+memo::TokenPieces stored_pieces(const sqlite::Database& database, const StoredDocument& document,
+                                int64_t vocabulary) {
   const auto reader = std::make_shared<PieceReader>(database, document, vocabulary);
   return [reader] { return reader->next(); };
-}
-
-PieceReader::PieceReader(const sqlite::Database& database, const StoredDocument& document,
-                         int64_t vocabulary)
-    : path_(database.path()),
-      document_(document),
-      rows_(database, "SELECT piece, tokens FROM pieces WHERE document = ?1 ORDER BY piece",
-            document.number),
-      vocabulary_(vocabulary),
-      width_(token_width(vocabulary)) {}
-
-std::span<const int32_t> PieceReader::next() {
-  if (ended_) return {};
-  if (!rows_.step()) {
-    ended_ = true;
-    check_end();
-    return {};
-  }
-  const auto bytes = rows_.blob(1);
-  const int64_t expected = std::min(kPieceTokens, document_.tokens - read_);
-  if (rows_.integer(0) != piece_ || static_cast<int64_t>(bytes.size()) != expected * width_)
-    throw DataError(path_, "document {}: piece {} has {} bytes, expected {} of piece {}",
-                    document_.number, rows_.integer(0), bytes.size(), expected * width_, piece_);
-  checksum_.add(bytes);
-  tokens_.resize(static_cast<size_t>(expected));
-  const uint32_t largest =
-      width_ == 2 ? widen<uint16_t>(bytes, tokens_) : widen<uint32_t>(bytes, tokens_);
-  if (largest >= static_cast<uint64_t>(vocabulary_))
-    throw DataError(path_, "document {}: token {} in a vocabulary of {}", document_.number, largest,
-                    vocabulary_);
-  read_ += expected;
-  ++piece_;
-  return tokens_;
 }
 
 memo::TokenPieces watched(memo::TokenPieces pieces, std::function<void(int64_t tokens)> watch) {
@@ -110,14 +133,6 @@ memo::TokenPieces watched(memo::TokenPieces pieces, std::function<void(int64_t t
     tokens += static_cast<int64_t>(piece.size());
     return piece;
   };
-}
-
-void PieceReader::check_end() const {
-  if (read_ != document_.tokens || checksum_.hex() != document_.checksum)
-    throw DataError(path_,
-                    "document {}: its {} tokens are not the {} that were stored; the ledger is "
-                    "damaged or was altered",
-                    document_.number, read_, document_.tokens);
 }
 
 }  // namespace tessera::store
