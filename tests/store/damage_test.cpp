@@ -90,6 +90,7 @@ TEST_F(Damage, OfWhatTheLedgerSays) {
            {"UPDATE pieces SET tokens = x'4100' WHERE document = 1",
             "document 1: piece 0 has 2 bytes"},
            {"UPDATE pieces SET tokens = 'text' WHERE document = 1", "another type"},
+           {"INSERT INTO pieces VALUES (1, 1, x'')", "document 1: piece 1 follows its"},
            {"UPDATE documents SET pairs = pairs + 1 WHERE number = 1", "'one' gives"},
            {"UPDATE documents SET tokens = tokens - 1 WHERE number = 1", "document 1"},
            {"DELETE FROM documents WHERE number = 1", "pairs"},

@@ -58,6 +58,9 @@ class PieceReader {
     }
     const auto bytes = rows_.blob(1);
     const int64_t expected = std::min(kPieceTokens, document_.tokens - read_);
+    if (expected == 0)  // an empty piece would end the document before its checksum is compared
+      throw DataError(path_, "document {}: piece {} follows its {} tokens", document_.number,
+                      rows_.integer(0), document_.tokens);
     if (rows_.integer(0) != piece_ || static_cast<int64_t>(bytes.size()) != expected * width_)
       throw DataError(path_, "document {}: piece {} has {} bytes, expected {} of piece {}",
                       document_.number, rows_.integer(0), bytes.size(), expected * width_, piece_);
