@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <limits>
 #include <span>
 
 #include "tessera/memo/text_memory.h"
+#include "tessera/store/detail/token_pieces.h"
 
 namespace tessera::store {
 namespace {
@@ -65,7 +65,7 @@ ExpectedCost expected_cost(const memo::TextMemoryConfig& config,
   const double matrices = shards * d * d * sizeof(int32_t);
   const double packed = shards * packed_bytes(d, static_cast<double>(pairs) / shards);
   const double index_bytes = kIndexedText * static_cast<double>(text_bytes);
-  const int token_bytes = config.vocabulary <= std::numeric_limits<uint16_t>::max() + 1 ? 2 : 4;
+  const auto token_bytes = static_cast<double>(token_width(config.vocabulary));
   const double longest_pairs = static_cast<double>(longest->size()) * config.layers;
   const double seconds = seconds_of_pair(config, *longest, probed_tokens(config, documents));
   return {.seconds = seconds * static_cast<double>(pairs),

@@ -33,11 +33,6 @@ uint32_t widen(std::span<const std::byte> bytes, std::span<int32_t> tokens) {
   return largest;
 }
 
-/// Bytes for each token in the ledger.
-int64_t token_width(int64_t vocabulary) {
-  return vocabulary <= 65536 ? 2 : 4;
-}
-
 /// What stored_pieces() reads.
 class PieceReader {
  public:
@@ -95,6 +90,10 @@ class PieceReader {
 };
 
 }  // namespace
+
+int64_t token_width(int64_t vocabulary) {
+  return vocabulary <= 65536 ? 2 : 4;
+}
 
 void write_pieces(const sqlite::Database& database, const memo::TokenPieces& tokens,
                   int64_t vocabulary, StoredDocument& document) {

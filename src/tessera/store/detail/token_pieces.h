@@ -8,6 +8,9 @@
 
 namespace tessera::store {
 
+/// Bytes for each token in the ledger.
+int64_t token_width(int64_t vocabulary);
+
 /// Writes the tokens of a document into the ledger's table 'pieces', under document.number, and
 /// sets document.tokens and document.checksum.
 void write_pieces(const sqlite::Database& database, const memo::TokenPieces& tokens,
