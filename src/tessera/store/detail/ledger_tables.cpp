@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <array>
-#include <mutex>
+#include <vector>
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
@@ -114,18 +113,19 @@ std::string schema_of(const Database& database) {
   return schema;
 }
 
-/// schema_of() a ledger of this format. To make one takes longer than to read one, so that it is
-/// made once.
+/// schema_of() a ledger of this format. To make them takes longer than to read one, so that they
+/// are made once.
 const std::string& schema_of_format(int64_t format) {
-  static std::array<std::once_flag, kLedgerFormat> once;
-  static std::array<std::string, kLedgerFormat> schemas;
-  const auto index = static_cast<size_t>(format - 1);
-  std::call_once(once[index], [&] {
-    Database made(":memory:", Access::kWrite);
-    made.execute(schema_from(1, format));
-    schemas[index] = schema_of(made);
-  });
-  return schemas[index];
+  static const std::vector<std::string> schemas = [] {
+    std::vector<std::string> made;
+    Database ledger(":memory:", Access::kWrite);
+    for (int64_t version = 1; version <= kLedgerFormat; ++version) {
+      ledger.execute(schema_from(version, version));
+      made.push_back(schema_of(ledger));
+    }
+    return made;
+  }();
+  return schemas[static_cast<size_t>(format - 1)];
 }
 
 /// A view in place of a table could have endless rows; a trigger could undo what is written.
