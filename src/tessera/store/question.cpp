@@ -166,6 +166,10 @@ struct DocumentText {
     text += bytes;
     begins.push_back(text.size());
   }
+  /// The last token that begins at this byte or before it; the number of tokens at the text's end.
+  size_t token_at(size_t byte) const {
+    return static_cast<size_t>(std::ranges::upper_bound(begins, byte) - begins.begin()) - 1;
+  }
 };
 
 DocumentText text_of(const MemoStore& store, const StoredDocument& document) {
@@ -189,16 +193,11 @@ Question question_at(const DocumentText& document, const WordMatch& match, std::
   auto end = static_cast<size_t>(match.end);
   const auto rest = std::string_view(document.text).substr(end, 2 * tail.size() + 64);
   end += rest.starts_with(tail) ? tail.size() : bytes_for_tail(rest, tail);
-  size_t first = static_cast<size_t>(std::ranges::upper_bound(document.begins, word) -
-                                     document.begins.begin()) -
-                 1;
+  size_t first = document.token_at(word);
   const std::string_view before =
       std::string_view(document.text).substr(document.begins[first], word - document.begins[first]);
   if (!words_of(before).empty()) ++first;
-  const size_t last =
-      std::max(first, static_cast<size_t>(std::ranges::upper_bound(document.begins, end) -
-                                          document.begins.begin()) -
-                          1);
+  const size_t last = std::max(first, document.token_at(end));
   Question question;
   question.tokens.assign(document.tokens.begin() + static_cast<int64_t>(first),
                          document.tokens.begin() + static_cast<int64_t>(last));
