@@ -29,25 +29,24 @@ bool is_free(const std::filesystem::path& path) {
          (std::filesystem::is_directory(status) && std::filesystem::is_empty(path));
 }
 
+/// Of a folder that there may be; the folder above it is made.
+std::filesystem::path free_path(std::filesystem::path path) {
+  if (!path.has_filename()) path = path.parent_path();  // "store/" is "store"
+  if (!is_free(path)) throw UsageError("{} already exists; name a new folder", path.native());
+  create_folders(path.parent_path());
+  return path;
+}
+
 }  // namespace
 
-NewFolder::NewFolder(std::filesystem::path path) : path_(std::move(path)) {
-  if (!path_.has_filename()) path_ = path_.parent_path();  // "store/" is "store"
-  if (!is_free(path_)) throw UsageError("{} already exists; name a new folder", path_.native());
-  create_folders(path_.parent_path());
-  make();
-}
-
-NewFolder::NewFolder(std::filesystem::path path, bool replaces)
-    : path_(std::move(path)), replaces_(replaces) {
-  make();
-}
+NewFolder::NewFolder(const std::filesystem::path& path) : NewFolder(free_path(path), false) {}
 
 NewFolder NewFolder::in_place_of(const std::filesystem::path& path) {
   return {std::filesystem::canonical(path), true};
 }
 
-void NewFolder::make() {
+NewFolder::NewFolder(std::filesystem::path path, bool replaces)
+    : path_(std::move(path)), replaces_(replaces) {
   std::string name = path_.native() + kUnfinishedFolder + "XXXXXX";
   if (::mkdtemp(name.data()) == nullptr) throw SystemError(path_.native(), "create", errno);
   ::chmod(name.c_str(), by_umask(0777));

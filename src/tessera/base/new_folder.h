@@ -9,7 +9,7 @@ namespace tessera {
 class NewFolder {
  public:
   /// Throws UsageError if the path already exists and is not an empty folder; SystemError.
-  explicit NewFolder(std::filesystem::path path);
+  explicit NewFolder(const std::filesystem::path& path);
   /// For a folder that commit() puts in the place of this one, in one step; the old one is removed.
   static NewFolder in_place_of(const std::filesystem::path& path);
   /// Removes the folders that processes left which were killed while they made this one. No process
@@ -25,10 +25,9 @@ class NewFolder {
 
  private:
   NewFolder(std::filesystem::path path, bool replaces);
-  void make();
 
   std::filesystem::path path_, temporary_;
-  bool replaces_ = false;
+  bool replaces_;
 };
 
 }  // namespace tessera
