@@ -95,5 +95,11 @@ TEST_F(RebuildTest, AnEmptyStoreGetsItsTokenizer) {
   EXPECT_EQ(MemoStore(store()).tokenizer().vocabulary_size(), 256);
 }
 
+TEST_F(RebuildTest, AStoreThatOthersMayNotReadStaysSo) {
+  std::filesystem::permissions(store(), std::filesystem::perms::owner_all);
+  rebuild_store(store(), byte_tokenizer());
+  EXPECT_EQ(std::filesystem::status(store()).permissions(), std::filesystem::perms::owner_all);
+}
+
 }  // namespace
 }  // namespace tessera::store

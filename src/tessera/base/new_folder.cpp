@@ -47,9 +47,11 @@ NewFolder NewFolder::in_place_of(const std::filesystem::path& path) {
 
 NewFolder::NewFolder(std::filesystem::path path, bool replaces)
     : path_(std::move(path)), replaces_(replaces) {
+  const mode_t permissions =
+      replaces ? static_cast<mode_t>(std::filesystem::status(path_).permissions()) : by_umask(0777);
   std::string name = path_.native() + kUnfinishedFolder + "XXXXXX";
   if (::mkdtemp(name.data()) == nullptr) throw SystemError(path_.native(), "create", errno);
-  ::chmod(name.c_str(), by_umask(0777));
+  ::chmod(name.c_str(), permissions);
   temporary_ = name;
 }
 

@@ -10,7 +10,8 @@ class NewFolder {
  public:
   /// Throws UsageError if the path already exists and is not an empty folder; SystemError.
   explicit NewFolder(const std::filesystem::path& path);
-  /// For a folder that commit() puts in the place of this one, in one step; the old one is removed.
+  /// For a folder that commit() puts in the place of this one, in one step, with its permissions;
+  /// the old one is removed.
   static NewFolder in_place_of(const std::filesystem::path& path);
   /// Removes the folders that processes left which were killed while they made this one. No process
   /// may be making it.
