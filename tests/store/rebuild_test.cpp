@@ -1,5 +1,6 @@
 #include "tessera/store/merge.h"
 
+#include "tessera/store/detail/matrix_file.h"
 #include "tessera/store/sqlite.h"
 #include "tessera/store/verify.h"
 #include "tests/store/small_stores.h"
@@ -80,14 +81,18 @@ TEST_F(RebuildTest, RefusesAndLeavesTheStoreAsItWas) {
   EXPECT_THAT(folders(), ::testing::ElementsAre("store"));
 }
 
-/// The ledger is not damaged, though it is not the one that belongs to what was read before.
+/// No file is damaged, though it is not the one that belongs to what was read before.
 TEST_F(RebuildTest, WhoIsJustOpeningTheStoreTriesAgain) {
   memorize(store(), "one", document_text(1));
   const StoreFolder before = StoreFolder::open(store());
+  const Ledger ledger = before.open_ledger(sqlite::Access::kRead);
   rebuild_store(store(), tokenizer_of_documents(store(), 300));
+  const std::string refusal = "another process has rebuilt this store meanwhile; try again";
   for (const auto access : {sqlite::Access::kRead, sqlite::Access::kWrite})
     EXPECT_THAT(message_of<std::runtime_error>([&] { before.open_ledger(access); }),
-                HasSubstr("another process has rebuilt this store meanwhile; try again"));
+                HasSubstr(refusal));
+  EXPECT_THAT(message_of<std::runtime_error>([&] { before.open_matrices(ledger); }),
+              HasSubstr(refusal));
 }
 
 TEST_F(RebuildTest, AnEmptyStoreGetsItsTokenizer) {

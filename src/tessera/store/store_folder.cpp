@@ -14,6 +14,19 @@ namespace {
 constexpr const char* kConfigFile = "config.json";
 constexpr const char* kTokenizerFile = "tokenizer.json";
 
+/// What open() returns, which opens files of this store. If they are those of the store that it was
+/// rebuilt as meanwhile, they are not damaged.
+template <typename Open>
+auto of_one_store(const StoreFolder& folder, const Open& open) {
+  try {
+    return open();
+  } catch (const DataError&) {
+    if (StoreConfig::load(folder.path() / kConfigFile) == folder.config()) throw;
+    throw std::runtime_error(folder.path().native() +
+                             ": another process has rebuilt this store meanwhile; try again");
+  }
+}
+
 }  // namespace
 
 StoreFolder::StoreFolder(std::filesystem::path path, StoreConfig config, Tokenizer tokenizer)
@@ -67,19 +80,21 @@ std::filesystem::path StoreFolder::settled_path(int32_t shard) const {
 }
 
 std::vector<MatrixFile> StoreFolder::open_matrices(const Ledger& ledger) const {
-  const std::vector<std::string> settled = ledger.settled_digests();
-  if (!settled.empty() && std::ssize(settled) != config_.memory.shards)
-    throw DataError(ledger_path().native(),
-                    "{} matrices are settled, the store has {}; 'tessera memo verify --repair' "
-                    "writes them again",
-                    settled.size(), config_.memory.shards);
-  std::vector<MatrixFile> files;
-  for (int32_t s = 0; s < config_.memory.shards; ++s)
-    if (auto next = open_settled(s, settled))
-      files.push_back(*std::move(next));
-    else
-      files.push_back(MatrixFile::open(matrix_path(s), config_, s));
-  return files;
+  return of_one_store(*this, [&] {
+    const std::vector<std::string> settled = ledger.settled_digests();
+    if (!settled.empty() && std::ssize(settled) != config_.memory.shards)
+      throw DataError(ledger_path().native(),
+                      "{} matrices are settled, the store has {}; 'tessera memo verify --repair' "
+                      "writes them again",
+                      settled.size(), config_.memory.shards);
+    std::vector<MatrixFile> files;
+    for (int32_t s = 0; s < config_.memory.shards; ++s)
+      if (auto next = open_settled(s, settled))
+        files.push_back(*std::move(next));
+      else
+        files.push_back(MatrixFile::open(matrix_path(s), config_, s));
+    return files;
+  });
 }
 
 std::optional<MatrixFile> StoreFolder::open_settled(int32_t shard,
@@ -103,13 +118,9 @@ std::string StoreFolder::write_settled(const memo::TextMemory& memory, int32_t s
 }
 
 Ledger StoreFolder::open_ledger(sqlite::Access access) const {
-  try {
-    return {ledger_path(), access, config_.text(), config_.memory.vocabulary};
-  } catch (const DataError&) {
-    if (StoreConfig::load(path_ / kConfigFile) == config_) throw;
-    throw std::runtime_error(path_.native() +
-                             ": another process has rebuilt this store meanwhile; try again");
-  }
+  return of_one_store(*this, [&] {
+    return Ledger(ledger_path(), access, config_.text(), config_.memory.vocabulary);
+  });
 }
 
 void StoreFolder::settle(Ledger& ledger, const memo::TextMemory& memory) const {

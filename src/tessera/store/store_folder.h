@@ -79,9 +79,10 @@ class StoreFolder {
   const Tokenizer& tokenizer() const { return tokenizer_; }
 
   /// Of each shard, the file that goes with the ledger's state. Throws DataError where one is
-  /// damaged or missing, or the ledger knows another number of them.
+  /// damaged or missing, or the ledger knows another number of them; std::runtime_error if the
+  /// store has been rebuilt since open().
   std::vector<MatrixFile> open_matrices(const Ledger& ledger) const;
-  /// Throws as Ledger; std::runtime_error if the store has been rebuilt since open().
+  /// Throws as Ledger; std::runtime_error as open_matrices().
   Ledger open_ledger(sqlite::Access access) const;
   /// Writes all matrices, and settles the ledger with them.
   void settle(Ledger& ledger, const memo::TextMemory& memory) const;
