@@ -200,6 +200,19 @@ TEST_F(StoreOnASmallDisk, AFullDiskLeavesTheStoreAsItWas) {
   EXPECT_EQ(verify(MemoStore(path_)).digest, digest(path_));
 }
 
+/// Room that the matrix beside the old one has taken is not made once more.
+TEST_F(StoreOnASmallDisk, AMatrixThatIsWrittenAlreadyNeedsNoRoom) {
+  MemoWriter writer(path_);
+  writer.forget("one");
+  writer.write_matrices();
+  overwrite(folder_ / "disk/filler", std::string(400000, 'x'));
+  EXPECT_THROW(writer.checkpoint(), SystemError);
+  EXPECT_TRUE(std::filesystem::exists(path_ / "memory.safetensors"));
+  std::filesystem::remove(folder_ / "disk/filler");
+  writer.checkpoint();
+  EXPECT_EQ(verify(MemoStore(path_)).totals.documents, 0);
+}
+
 TEST_F(StoreOnASmallDisk, IsReadWhereNobodyCanWrite) {
   disk_.remount(MS_RDONLY);
   EXPECT_EQ(text_of(MemoStore(path_), "one"), document_text(1));

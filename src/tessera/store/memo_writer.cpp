@@ -211,6 +211,11 @@ bool MemoWriter::is_settled(size_t shard) const {
   return in_place_[shard].edits == memory_->shards()[shard].edits();
 }
 
+/// Whether a file in place or beside it holds what the shard holds.
+bool MemoWriter::is_written(size_t shard) const {
+  return is_settled(shard) || beside_[shard].edits == memory_->shards()[shard].edits();
+}
+
 /// So that the next to open the store need not redo the work if this process is killed. It is no
 /// loss where the disk is full: checkpoint() will say so.
 void MemoWriter::keep_work() {
@@ -229,19 +234,21 @@ void MemoWriter::keep_work() {
   seconds_of_writing_ = std::max(0.1, seconds_since(started));
 }
 
-/// Takes the matrices that will be replaced into memory and removes their files.
+/// Takes the matrices that will be replaced into memory and removes their files, where there is no
+/// room for both.
 void MemoWriter::make_room() {
   int64_t needed = 0;
   std::vector<int32_t> replaced;
   for (size_t s = 0; s < in_place_.size(); ++s) {
-    if (is_settled(s)) continue;
+    if (is_written(s)) continue;
     replaced.push_back(static_cast<int32_t>(s));
     const memo::ExactCorrelationMemory& matrix = memory_->shards()[s].matrix();
     needed += 8 * matrix.packing().words(matrix.rows() * matrix.columns());
   }
   std::error_code unknown;
   const auto free = std::filesystem::space(folder_.path(), unknown).available;
-  if (unknown || static_cast<double>(free) > static_cast<double>(needed)) return;
+  const bool has_room = static_cast<double>(free) > static_cast<double>(needed);
+  if (unknown || replaced.empty() || has_room) return;
   memory_ = memo::TextMemory(*memory_);  // its own entries, not those of the files
   for (const int32_t s : replaced) std::filesystem::remove(folder_.matrix_path(s));
 }
@@ -250,19 +257,17 @@ void MemoWriter::write_matrices() {
   load();
   if (ledger_.erasure_pending()) make_room();
   for (size_t s = 0; s < in_place_.size(); ++s) {
+    if (is_written(s)) continue;
     const int64_t edits = memory_->shards()[s].edits();
-    if (is_settled(s) || beside_[s].edits == edits) continue;
     beside_[s] = {folder_.write_settled(*memory_, static_cast<int32_t>(s)), edits};
   }
 }
 
 void MemoWriter::checkpoint() {
-  const auto is_written = [&] {
-    for (size_t s = 0; memory_ && s < in_place_.size(); ++s)
-      if (!is_settled(s)) return false;
-    return true;
-  };
-  if (ledger_.is_settled() && is_written()) return;
+  bool all_settled = ledger_.is_settled();
+  for (size_t s = 0; memory_ && s < in_place_.size(); ++s)
+    all_settled = all_settled && is_settled(s);
+  if (all_settled) return;
   write_matrices();
   std::vector<std::string> digests;
   for (size_t s = 0; s < in_place_.size(); ++s)

@@ -108,6 +108,7 @@ class MemoWriter {
   void load();
   memo::TextMemory take();
   bool is_settled(size_t shard) const;
+  bool is_written(size_t shard) const;
   void keep_work();
   void make_room();
   void put_back(memo::TextMemory memory, Clock::time_point started);
