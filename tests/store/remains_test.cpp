@@ -84,6 +84,11 @@ TEST_F(RemainsTest, AreThoseOfTheTextAsItWasMemorized) {
     EXPECT_EQ(file.found > 0, file.name == "left") << file.name;
 }
 
+TEST_F(RemainsTest, AreFoundInAFileWhoseNameIsNotUtf8) {
+  overwrite(store() / "\xFFleft", kSecret);
+  EXPECT_THAT(found(), ElementsAre("ledger.sqlite", "\\xffleft"));
+}
+
 TEST_F(RemainsTest, CannotBeLookedForInAFolder) {
   std::filesystem::create_directory(store() / "copies");
   EXPECT_THAT(message_of<DataError>([&] { found(); }),

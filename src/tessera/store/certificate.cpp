@@ -107,8 +107,8 @@ std::vector<ScannedFile> Remains::scan(
   for (const auto& path : paths) {
     const MappedFile file(path);
     const std::string_view bytes = file.text();
-    ScannedFile& scanned =
-        files.emplace_back(path.filename().native(), std::ssize(bytes), text_digest(bytes));
+    ScannedFile& scanned = files.emplace_back(utf8::printable_line(path.filename().native()),
+                                              std::ssize(bytes), text_digest(bytes));
     for (const PieceSet& set : sets_) set.find(bytes, [&](std::string_view) { ++scanned.found; });
     on_progress(done += scanned.bytes, all);
   }

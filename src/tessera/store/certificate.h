@@ -17,7 +17,7 @@ namespace tessera::store {
 
 /// A file of a store, and how much of some texts was found in it.
 struct ScannedFile {
-  std::string name;
+  std::string name;  ///< as utf8::printable_line() shows it
   int64_t bytes = 0;
   std::string digest;  ///< SHA-256
   int64_t found = 0;   ///< places with remains of the texts
