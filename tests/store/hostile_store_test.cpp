@@ -97,6 +97,14 @@ TEST_F(HostileStore, IdsThatCommandTheTerminal) {
   }
 }
 
+/// A history is JSON, which holds UTF-8 only.
+TEST_F(HostileStore, ADigestThatIsNotUtf8DoesNotKeepADocumentFromBeingForgotten) {
+  sql("UPDATE details SET digest = CAST(x'ff41' AS TEXT) WHERE document = 1");
+  overwrite(file(StoreFolder::kHistoryFile), "");
+  forget(store(), "one");
+  EXPECT_THAT(read_file(file(StoreFolder::kHistoryFile)), HasSubstr(R"("sha256":"\\xffA")"));
+}
+
 TEST_F(HostileStore, NumbersOutOfAllBounds) {
   EXPECT_THAT(after_sql("UPDATE store SET last_change = 9223372036854775807"),
               HasSubstr("its last change has the number 9223372036854775807"));

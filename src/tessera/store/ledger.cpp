@@ -166,7 +166,7 @@ DocumentDetails Ledger::details(const StoredDocument& document) const {
   if (row.step()) {
     details.bytes = row.integer(0);
     details.memorized = row.integer(1);
-    details.digest = row.text(2);
+    details.digest = utf8::printable(row.text(2));
   }
   Statement metadata(*database_, "SELECT key, value FROM metadata WHERE document = ?1",
                      document.number);
@@ -216,8 +216,8 @@ std::vector<ForgottenDocument> Ledger::forgotten() const {
   Ascending numbers(*database_, "change", 0);
   while (rows.step()) {
     numbers.next(rows.integer(0));
-    documents.push_back(
-        {rows.integer(1), rows.integer(2), rows.text(3), static_cast<size_t>(rows.integer(4))});
+    documents.push_back({rows.integer(1), rows.integer(2), utf8::printable(rows.text(3)),
+                         static_cast<size_t>(rows.integer(4))});
   }
   return documents;
 }
