@@ -136,6 +136,13 @@ TEST_F(HostileStore, AnIndexOfOtherTextsThanTheDocuments) {
   }
 }
 
+/// Its neighbours have numbers beyond 64 bits.
+TEST_F(HostileStore, APassageWithTheLastNumber) {
+  const std::string question = document_text(1).substr(0, 120);
+  sql("INSERT INTO words (rowid, text) SELECT 9223372036854775807, text FROM words LIMIT 1");
+  EXPECT_EQ(read_question(MemoStore(store()), question).differences, 0);
+}
+
 /// A page that two others lead to: what is read row by row would come again and again.
 class CircularPages : public HostileStore {
  protected:

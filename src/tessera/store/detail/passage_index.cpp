@@ -60,11 +60,14 @@ struct PassageWords {
   uint64_t words;
 };
 
-/// The passages that have any of these words, in order.
+/// The passages that have any of these words, in order. Numbers that only a ledger from elsewhere
+/// can have are left out: those of the passages around them might not fit 64 bits.
 std::vector<PassageWords> passages_with(const sqlite::Database& ledger,
                                         const std::vector<std::string>& words) {
   std::vector<PassageWords> found;
-  Statement rows(ledger, "SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid",
+  Statement rows(ledger,
+                 "SELECT rowid FROM words WHERE words MATCH ?1 AND rowid BETWEEN 1 AND 1 << 40 "
+                 "ORDER BY rowid",
                  std::string_view());
   for (size_t word = 0; word < words.size(); ++word) {
     const auto before = static_cast<int64_t>(found.size());
