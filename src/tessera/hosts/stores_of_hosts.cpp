@@ -262,14 +262,12 @@ std::vector<StoresOfHosts::Absence> StoresOfHosts::ask(const std::function<void(
 
 /// Reads all matrices, if the products of those that are there are not known.
 void StoresOfHosts::measure() {
-  const auto is_measured = [&](size_t i) {
-    return !parts_[i]->state || parts_[i]->state->change == measured_[i];
-  };
   std::vector<size_t> places;  // in parts_, of those that are present
   bool all_measured = true;
   for (size_t i = 0; i < parts_.size(); ++i) {
-    if (parts_[i]->state) places.push_back(i);
-    all_measured = all_measured && is_measured(i);
+    if (!parts_[i]->state) continue;
+    places.push_back(i);
+    all_measured = all_measured && parts_[i]->state->change == measured_[i];
   }
   if (all_measured) return;
   const int64_t d = config_->memory.dimension, P = std::ssize(parts_);
