@@ -11,15 +11,13 @@ namespace tessera::store {
 
 namespace {
 
-/// By how much these bytes move a place on.
-TextPlace step_over(std::string_view bytes) {
-  TextPlace step = {.line = 0};
+/// Moves a place on by these bytes.
+void step_over(TextPlace& place, std::string_view bytes) {
   for (const char byte : bytes) {
-    ++step.byte;
-    step.character += !utf8::continues_character(byte);
-    step.line += byte == '\n';
+    ++place.byte;
+    place.character += !utf8::continues_character(byte);
+    place.line += byte == '\n';
   }
-  return step;
 }
 
 }  // namespace
@@ -69,7 +67,7 @@ std::vector<TextPlace> places_of(const MemoStore& store, const StoredDocument& d
   std::vector<TextPlace> steps(static_cast<size_t>(tokenizer.vocabulary_size()), {.line = 0});
   for (int32_t token = 0; token < tokenizer.vocabulary_size(); ++token)
     if (token != tokenizer.end_of_text() && tokenizer.has_token(token))
-      steps[static_cast<size_t>(token)] = step_over(tokenizer.token_bytes(token));
+      step_over(steps[static_cast<size_t>(token)], tokenizer.token_bytes(token));
   std::vector<TextPlace> places;
   TextPlace here;
   int64_t position = 0;
@@ -142,9 +140,9 @@ class Passage {
     const auto first = static_cast<size_t>(begin - dropped_),
                last = static_cast<size_t>(end - dropped_);
     return {.document = id_,
-            .line = line_,
+            .line = here_.line,
             .byte = begin,
-            .character = character_,
+            .character = here_.character,
             .text = std::string(passage.substr(first, last - first)),
             .before = text_before(passage.substr(0, first)),
             .after = text_after(passage.substr(last))};
@@ -152,11 +150,9 @@ class Passage {
 
   /// Counts the lines and characters before this byte of the document.
   void count_to(int64_t byte) {
-    for (; counted_ < byte; ++counted_) {
-      const char letter = passage_[static_cast<size_t>(counted_ - dropped_)];
-      line_ += letter == '\n';
-      character_ += !utf8::continues_character(letter);
-    }
+    if (byte <= here_.byte) return;
+    step_over(here_, std::string_view(passage_).substr(static_cast<size_t>(here_.byte - dropped_),
+                                                       static_cast<size_t>(byte - here_.byte)));
   }
 
   /// Keeps what a match to come shows before it.
@@ -176,10 +172,9 @@ class Passage {
   const std::string& id_;
   std::string passage_;
   NormalForm normal_;
-  size_t searched_ = 0;               // up to here in the normal form
-  int64_t dropped_ = 0;               // bytes of the document before passage_
-  int64_t counted_ = 0;               // bytes whose lines and characters are counted
-  int64_t line_ = 1, character_ = 0;  // there
+  size_t searched_ = 0;  // up to here in the normal form
+  int64_t dropped_ = 0;  // bytes of the document before passage_
+  TextPlace here_;       // up to which lines and characters are counted
 };
 
 }  // namespace
