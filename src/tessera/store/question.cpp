@@ -18,7 +18,6 @@ namespace {
 constexpr size_t kWords = 32;     // looked for, the last ones; or one for each token of a window
 constexpr size_t kPlaces = 1024;  // looked at, of those that fit equally well
 constexpr size_t kIndexedWords = 6;
-constexpr size_t kReadings = 8;  // of different tokens, that the memory decides between
 
 int64_t differences_allowed(size_t words) {
   return words < 3 ? 0 : 1 + static_cast<int64_t>(words) / 8;
@@ -234,7 +233,7 @@ int likeness(const Question& reading, std::string_view typed) {
 /// Whether a question of this likeness would be added: unless others are more like what was typed.
 bool is_wanted(const Readings& readings, const Question& question, int likeness) {
   if (readings.questions.empty() || likeness < readings.likeness) return true;
-  return likeness == readings.likeness && readings.questions.size() < kReadings &&
+  return likeness == readings.likeness && readings.questions.size() < Readings::kMost &&
          std::ranges::find(readings.questions, question.tokens, &Question::tokens) ==
              readings.questions.end();
 }

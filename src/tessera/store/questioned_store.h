@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -23,6 +24,8 @@ struct Question {
 /// What documents have in the place of a text that somebody typed: of the places with the fewest
 /// differences, then the least doubt (WordMatch), the texts that are most like what was typed.
 struct Readings {
+  static constexpr size_t kMost = 8;  ///< questions
+
   int64_t differences = INT64_MAX, doubt = INT64_MAX;  ///< of the best places, if there are any
   int likeness = 0;  ///< of the questions: 0, all characters are equal, to 3, the words
   std::vector<Question> questions;  ///< of different tokens, in the order of the documents

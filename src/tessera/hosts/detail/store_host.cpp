@@ -21,7 +21,6 @@ using nlohmann::json;
 constexpr size_t kMostTextBytes = size_t{1} << 26;   // of an answer in JSON
 constexpr size_t kMostErrorBytes = size_t{1} << 16;  // of one that refuses
 constexpr int64_t kLargestCount = int64_t{1} << 53;
-constexpr size_t kMostReadings = 8;
 constexpr size_t kMostRest = 4096;  // bytes
 constexpr int kChanged = 409;
 
@@ -259,7 +258,7 @@ store::Readings StoreHost::readings(const PartState& state, std::string_view typ
   readings.differences = fields.whole("differences", 0, INT64_MAX);
   readings.doubt = fields.whole("doubt", 0, INT64_MAX);
   readings.likeness = static_cast<int>(fields.whole("likeness", 0, 3));
-  for (const json& value : fields.list("readings", kMostReadings)) {
+  for (const json& value : fields.list("readings", store::Readings::kMost)) {
     readings.questions.push_back(question_of(value, state));
     readings.questions.back().differences = readings.differences;
   }
