@@ -327,6 +327,28 @@ TEST(TextEncoder, PiecesGiveTheIdsOfTheWhole) {
   EXPECT_EQ(first, ids);
 }
 
+TEST(TextEncoder, CutsNoAddedToken) {
+  for (const char* name : {"two words", "end ", "a\nb"}) {
+    Json json = small_bpe_json();
+    json["added_tokens"] = {{{"id", 300}, {"content", name}, {"special", false}}};
+    const std::string text = std::string("two words end a\nb ") + name + "x y\nz";
+    const TextEncoder encoder(Tokenizer::parse(json.dump(), "file"));
+    for (size_t least = 0; least < text.size(); ++least)
+      EXPECT_EQ(encoder.cut(text, least), text.size()) << name << " " << least;
+  }
+  Json json = small_bpe_json();
+  json["added_tokens"] = {{{"id", 300}, {"content", "  "}, {"special", false}},
+                          {{"id", 301}, {"content", "\n\n"}, {"special", false}}};
+  const Tokenizer tokenizer = Tokenizer::parse(json.dump(), "file");
+  TextEncoder encoder(tokenizer);
+  const std::string_view text = "a  b\n\nc";
+  EXPECT_EQ(encoder.cut(text, 0), 4u) << "no space between two";
+  std::vector<int32_t> ids;
+  encoder.append_piece(text, 0, 4, ids);
+  encoder.append_piece(text, 4, text.size(), ids);
+  EXPECT_EQ(ids, tokenizer.encode(text));
+}
+
 // Far more than linear time would make this test time out.
 TEST(Tokenizer, LongRunsOfOneClassAreNoTrouble) {
   const auto tokenizer = Tokenizer::parse(small_bpe_json().dump(), "file");

@@ -8,17 +8,25 @@
 namespace tessera {
 namespace {
 
+bool is_visible(char c) {
+  return c > ' ' && c < '\x7F';
+}
+
+/// Whether the token's name may reach over a place that cut() gives, or its white space does.
+bool reaches_across(const AddedToken& token) {
+  return token.strips_left || token.strips_right ||
+         std::ranges::adjacent_find(token.name, [](char c, char next) {
+           return is_visible(c) && (next == '\n' || next == ' ');
+         }) != token.name.end();
+}
+
 /// Whether text may be cut before a newline that follows a visible ASCII character, or a space
 /// between two, without a change of ids. GPT-2's pattern always ends a pre-token there, another
-/// pattern may not; added tokens could reach across.
+/// pattern may not.
 bool newlines_separate(const TokenizerContent& content) {
   if (const auto* bpe = std::get_if<BpeModel>(&content.model))
     if (!bpe->rule().split || bpe->rule().pattern || bpe->rule().add_prefix_space) return false;
-  return std::none_of(content.added_tokens.begin(), content.added_tokens.end(),
-                      [](const AddedToken& token) {
-                        return token.strips_left || token.strips_right ||
-                               token.name.find('\n') != std::string::npos;
-                      });
+  return std::ranges::none_of(content.added_tokens, reaches_across);
 }
 
 }  // namespace
@@ -75,10 +83,9 @@ void TextEncoder::append_plain(std::string_view part, const char* text_begin,
 
 size_t TextEncoder::cut(std::string_view text, size_t least) const {
   if (!newlines_separate_) return text.size();
-  const auto is_visible = [&](size_t i) { return text[i] > ' ' && text[i] < '\x7F'; };
   for (size_t i = std::max<size_t>(1, least); i < text.size(); ++i)
-    if (is_visible(i - 1) &&
-        (text[i] == '\n' || (text[i] == ' ' && i + 1 < text.size() && is_visible(i + 1))))
+    if (is_visible(text[i - 1]) &&
+        (text[i] == '\n' || (text[i] == ' ' && i + 1 < text.size() && is_visible(text[i + 1]))))
       return i;
   return text.size();
 }
