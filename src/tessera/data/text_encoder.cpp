@@ -49,33 +49,33 @@ TextEncoder::TextEncoder(TextEncoder&&) = default;
 TextEncoder::~TextEncoder() = default;
 
 void TextEncoder::append(std::string_view text, std::vector<int32_t>& ids) {
-  append_part(text, text.data(), ids);
+  append_piece(text, 0, text.size(), ids);
 }
 
-void TextEncoder::append_part(std::string_view part, const char* text_begin,
-                              std::vector<int32_t>& ids) {
-  const auto between_tokens = [&](const AddedTokenFinder& finder, std::string_view text,
+void TextEncoder::append_piece(std::string_view text, size_t begin, size_t end,
+                               std::vector<int32_t>& ids) {
+  const auto between_tokens = [&](const AddedTokenFinder& finder, std::string_view part,
                                   auto&& encode) {
-    for (size_t position = 0; position < text.size();) {
-      const auto match = finder.find(text, position);
-      encode(text.substr(position, match.begin - position));
+    for (size_t position = 0; position < part.size();) {
+      const auto match = finder.find(part, position);
+      encode(part.substr(position, match.begin - position));
       if (match.token != nullptr) ids.push_back(match.token->id);
       position = match.end;
     }
   };
-  between_tokens(working_->early, part, [&](std::string_view outer) {
-    between_tokens(working_->late, outer,
-                   [&](std::string_view plain) { append_plain(plain, text_begin, ids); });
+  between_tokens(working_->early, text.substr(begin, end - begin), [&](std::string_view outer) {
+    between_tokens(working_->late, outer, [&](std::string_view plain) {
+      append_plain(plain, static_cast<size_t>(plain.data() - text.data()), ids);
+    });
   });
 }
 
-void TextEncoder::append_plain(std::string_view part, const char* text_begin,
-                               std::vector<int32_t>& ids) {
+void TextEncoder::append_plain(std::string_view part, size_t offset, std::vector<int32_t>& ids) {
   const auto& model = tokenizer_.content().model;
   if (const auto* bpe = std::get_if<BpeModel>(&model)) {
     bpe->encode(part, working_->workspace, ids);
   } else if (const auto* characters = std::get_if<CharacterModel>(&model)) {
-    characters->encode(part, static_cast<size_t>(part.data() - text_begin), ids);
+    characters->encode(part, offset, ids);
   } else {
     for (char byte : part) ids.push_back(static_cast<uint8_t>(byte));
   }
@@ -88,11 +88,6 @@ size_t TextEncoder::cut(std::string_view text, size_t least) const {
         (text[i] == '\n' || (text[i] == ' ' && i + 1 < text.size() && is_visible(text[i + 1]))))
       return i;
   return text.size();
-}
-
-void TextEncoder::append_piece(std::string_view text, size_t begin, size_t end,
-                               std::vector<int32_t>& ids) {
-  append_part(text.substr(begin, end - begin), text.data(), ids);
 }
 
 std::function<std::span<const int32_t>()> TextEncoder::pieces(std::string_view text) {

@@ -40,8 +40,8 @@ class TextEncoder {
   const Tokenizer& tokenizer() const { return tokenizer_; }
 
  private:
-  void append_part(std::string_view part, const char* text_begin, std::vector<int32_t>& ids);
-  void append_plain(std::string_view part, const char* text_begin, std::vector<int32_t>& ids);
+  /// Of bytes without added tokens, which stand at `offset` of the text.
+  void append_plain(std::string_view part, size_t offset, std::vector<int32_t>& ids);
 
   struct Working;
 
