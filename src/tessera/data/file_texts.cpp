@@ -11,6 +11,7 @@
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
@@ -126,8 +127,8 @@ std::string quoted(const std::string& argument) {
 
 nlohmann::json parsed_line(std::string_view line, const std::string& name) {
   nlohmann::json object = config::parse_sorted_json(line, name);
-  const auto text = object.is_object() ? object.find("text") : object.end();
-  if (!object.is_object() || text == object.end() || !text->is_string())
+  const auto text = object.find("text");  // end() where it is no object
+  if (text == object.end() || !text->is_string())
     throw DataError(name,
                     "is not an object with a field \"text\"; leave this file out: exclude it, or "
                     "choose the texts of the folder by their suffix");
@@ -154,11 +155,11 @@ std::string text_of_html(std::string_view page, const std::string& name) {
   *parser->sax = page_events();
   parser->_private = &text;
   const bool is_utf8 = utf8::valid_prefix(page) == page.size();
-  htmlCtxtReadMemory(
+  // The events make no document; libxml2 would give the caller one that there is.
+  xmlFreeDoc(htmlCtxtReadMemory(
       parser.get(), page.data(), static_cast<int>(page.size()), nullptr,
       is_utf8 ? "UTF-8" : nullptr,
-      HTML_PARSE_RECOVER | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING | HTML_PARSE_NONET);
-  xmlFreeDoc(std::exchange(parser->myDoc, nullptr));
+      HTML_PARSE_RECOVER | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING | HTML_PARSE_NONET));
   return text.take();
 }
 
