@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <ranges>
 #include <unordered_map>
 #include <utility>
 
@@ -327,15 +328,12 @@ TokenizerContent parse_gpt2(std::string_view encoder_json, std::string_view voca
   const size_t valid = utf8::valid_prefix(vocab_bpe);
   if (valid != vocab_bpe.size())
     throw DataError(source, "byte {} of the merges is not valid UTF-8", valid);
-  bool first = true;
-  while (!vocab_bpe.empty()) {
-    const size_t end = std::min(vocab_bpe.find('\n'), vocab_bpe.size());
-    std::string_view line = vocab_bpe.substr(0, end);
-    vocab_bpe.remove_prefix(std::min(end + 1, vocab_bpe.size()));
+  if (vocab_bpe.starts_with("#version"))
+    vocab_bpe.remove_prefix(std::min(vocab_bpe.find('\n'), vocab_bpe.size()));
+  for (const auto part : std::views::split(vocab_bpe, '\n')) {
+    std::string_view line(part.begin(), part.end());
     if (line.ends_with('\r')) line.remove_suffix(1);
-    const bool is_version = std::exchange(first, false) && line.starts_with("#version");
-    if (!line.empty() && !is_version)
-      file.merges.push_back(split_merge(line, file.merges.size(), source));
+    if (!line.empty()) file.merges.push_back(split_merge(line, file.merges.size(), source));
   }
   for (const auto& [token, id] : file.vocabulary)
     if (token == kEndOfTextName) file.added_tokens.push_back({token, id});
