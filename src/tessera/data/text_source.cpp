@@ -232,7 +232,7 @@ void for_each_document(std::string_view text,
       if (document.ends_with('\r')) document.remove_suffix(1);
     }
     if (!document.empty()) visit(document);
-    const size_t line_end = text.find('\n', std::min(separator, text.size()));
+    const size_t line_end = text.find('\n', separator);
     begin = line_end == std::string_view::npos ? text.size() : line_end + 1;
   }
 }
