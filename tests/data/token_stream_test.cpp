@@ -66,11 +66,7 @@ TEST_F(TokenStreamFile, WithoutAnEndOfTextDocumentsTouch) {
 
 TEST_F(TokenStreamFile, LargeVocabulariesTakeFourBytes) {
   std::string many;
-  for (int c = 0; c < 70000; ++c) {
-    const int code_point = 0x10000 + c;
-    for (int shift : {18, 12, 6, 0})
-      many += static_cast<char>((shift == 18 ? 0xF0 : 0x80) | (code_point >> shift & 0x3F));
-  }
+  for (char32_t c = 0; c < 70000; ++c) utf8::append(many, 0x10000 + c);
   const auto tokenizer = Tokenizer::characters(many, EndOfText::kAbsent);
   const auto stream = write({many}, tokenizer);
   EXPECT_EQ(stream.size(), 70000);
