@@ -54,11 +54,6 @@ Json fingerprint(const CorpusConfig& config) {
   return files;
 }
 
-/// What the files in the folder are made from.
-Json record_of(const CorpusConfig& config) {
-  return {{"config", config::to_json(config)}, {"files", fingerprint(config)}};
-}
-
 /// Throws where a signal has come: nothing that a run needs has been written yet.
 void stop_if_interrupted(std::string_view doing) {
   InterruptGuard::stop_if_interrupted(fmt::format(
@@ -151,7 +146,7 @@ void write_tokens(const TextSource& source, const Tokenizer& tokenizer, const fs
   int64_t done = 0, document_end = 0;  // bytes
   const auto advance = [&](int64_t bytes, int64_t tokens) {
     stop_if_interrupted("encoding the text");
-    done = std::min(bytes, document_end);
+    done = bytes;
     progress.update(done, fmt::format("{} tokens", tokens));
   };
   constexpr auto kPiece = static_cast<int64_t>(TextEncoder::kPieceBytes);
@@ -181,9 +176,10 @@ Corpus open_corpus(const CorpusConfig& config, const Files& files, const Json& r
   const double bytes_per_token =
       static_cast<double>(validation.text_bytes(tokenizer)) / validation.size();
   const std::string tokens = digest_of_file(files.tokens);
-  if (tokens != record.value("tokens", ""))
+  const auto expected = record["tokens"].get<std::string>();
+  if (tokens != expected)
     throw DataError(files.tokens.native(), "is damaged: its checksum is {}, expected {}; remove {}",
-                    tokens, record.value("tokens", ""), files.record.native());
+                    tokens, expected, files.record.native());
   return {record["description"].get<std::string>(),
           tokenizer,
           training,
@@ -230,7 +226,8 @@ Corpus prepare_corpus(const CorpusConfig& config, const fs::path& folder, Start 
   config.check();
   const InterruptGuard guard;
   const Files files(folder);
-  Json record = record_of(config);
+  // What the files in the folder are made from.
+  Json record = {{"config", config::to_json(config)}, {"files", fingerprint(config)}};
   if (fs::exists(files.record)) {
     const Json known = read_record(files.record);
     const bool same_files = known.at("files") == record["files"];
