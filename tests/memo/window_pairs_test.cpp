@@ -43,25 +43,22 @@ TEST(WindowPairs, TwoHeadsThreeLayersNineTokens) {
       {{1, 2, 3, 4, 5, 6, 7, 8, 9}},
       {{1}, {2, 3}, {}, {4, 5, 6, 7, 8}, {9}},
       {{1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}}};
-  for (const auto& pieces : cuts)
-    for (const Repeats repeats : {Repeats::kEach, Repeats::kOnce}) {
-      WindowPairs windows(lengths, repeats);
-      EXPECT_EQ(listed(windows, lengths, pieces), expected);
-    }
+  for (const auto& pieces : cuts) {
+    WindowPairs windows(lengths);
+    EXPECT_EQ(listed(windows, lengths, pieces), expected);
+  }
 }
 
-TEST(WindowPairs, OnceWritesEachDistinctPairAtItsFirstPlace) {
-  const std::vector<std::vector<int32_t>> text = {{1, 2, 1, 2, 1, 3}};
-  WindowPairs once({1, 2}, Repeats::kOnce), each({1, 2}, Repeats::kEach);
-  EXPECT_EQ(listed(once, {1, 2}, text),
+TEST(WindowPairs, AreReportedAtTheirFirstPlaceAlone) {
+  WindowPairs windows({1, 2});
+  EXPECT_EQ(listed(windows, {1, 2}, {{1, 2, 1, 2, 1, 3}}),
             (std::vector<std::string>{"1 > 2", "2 > 1", "1 2 > 1", "2 1 > 2", "1 > 3", "2 1 > 3"}));
-  EXPECT_EQ(listed(each, {1, 2}, text).size(), 9u);
 }
 
-TEST(WindowPairs, OnceReachesAcrossPieces) {
+TEST(WindowPairs, AreKnownAcrossPieces) {
   std::vector<int32_t> text;
   for (int32_t i = 0; i < 5000; ++i) text.push_back(i * i % 97);
-  WindowPairs at_once({4, 16}, Repeats::kOnce), by_pieces({4, 16}, Repeats::kOnce);
+  WindowPairs at_once({4, 16}), by_pieces({4, 16});
   size_t expected = at_once.append(text).size(), actual = 0;
   for (size_t first = 0; first < text.size(); first += 7)
     actual +=
@@ -71,7 +68,7 @@ TEST(WindowPairs, OnceReachesAcrossPieces) {
 }
 
 TEST(WindowPairs, TextsWithoutAWindowHaveNoPairs) {
-  WindowPairs windows({4, 16}, Repeats::kOnce);
+  WindowPairs windows({4, 16});
   EXPECT_TRUE(windows.append({}).empty());
   EXPECT_TRUE(windows.append(std::vector<int32_t>{1}).empty());
   EXPECT_TRUE(windows.append(std::vector<int32_t>{1, 1, 1}).empty());

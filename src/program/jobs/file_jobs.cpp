@@ -146,7 +146,7 @@ void admit(const FileDocument& document, const store::MemoWriter& writer,
                       "has about {:.0f} tokens, at most {} fit in the memory of this machine while "
                       "they are memorized; split it into several documents",
                       tokens, memo::TextMemory::most_tokens(memory));
-    memo::WindowPairs windows(memo::window_lengths(memory), memo::Repeats::kOnce);
+    memo::WindowPairs windows(memo::window_lengths(memory));
     pairs += times * static_cast<double>(windows.append(encoded).size());
     if (const auto replaced = writer.ledger().find(document.id))
       pairs -= static_cast<double>(replaced->pairs);

@@ -106,7 +106,7 @@ int64_t TextMemory::write(Edit edit, const TokenPieces& document, const ShardCho
   const int64_t size = std::clamp(lengths_.back(), kSmallestBatch, kLargestBatch) *
                        std::min(config_.shards, kMostBatches);
   Batches batches(document, size, config_.vocabulary);
-  WindowPairs windows(lengths_, Repeats::kOnce);
+  WindowPairs windows(lengths_);
   int64_t written = 0;
   for (auto batch = batches.next(); !batch.empty(); batch = batches.next()) {
     const auto pairs = windows.append(batch);

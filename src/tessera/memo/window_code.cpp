@@ -44,8 +44,7 @@ void WindowPairs::Seen::grow() {
     if (hash != 0) insert(hash);
 }
 
-WindowPairs::WindowPairs(std::vector<int64_t> lengths, Repeats repeats)
-    : lengths_(std::move(lengths)), repeats_(repeats) {}
+WindowPairs::WindowPairs(std::vector<int64_t> lengths) : lengths_(std::move(lengths)) {}
 
 std::span<const WindowPair> WindowPairs::append(std::span<const int32_t> piece) {
   const auto kept = std::min<int64_t>(static_cast<int64_t>(text_.size()), lengths_.back());
@@ -56,8 +55,7 @@ std::span<const WindowPair> WindowPairs::append(std::span<const int32_t> piece) 
     for (size_t k = 0; k < lengths_.size() && lengths_[k] <= read_; ++k) {
       const size_t tokens = static_cast<size_t>(lengths_[k]) + 1;  // the window and its next
       const auto pair = std::span(text_).subspan(static_cast<size_t>(next) + 1 - tokens, tokens);
-      if (repeats_ == Repeats::kEach || seen_.insert(hash_tokens(pair)))
-        pairs_.push_back({static_cast<int32_t>(k), next});
+      if (seen_.insert(hash_tokens(pair))) pairs_.push_back({static_cast<int32_t>(k), next});
     }
   return pairs_;
 }

@@ -25,22 +25,18 @@ struct WindowPair {
   int64_t next;          ///< index of the next token in WindowPairs::text()
 };
 
-/// Whether a (window, next token) that occurs again in the same document is reported again.
-enum class Repeats { kEach, kOnce };
-
 /// The (window, next token) pairs of one document, piece by piece: for every position i and every
 /// length L <= i the L tokens before i and the token at i (Zanzotto et al. 2025, sec. 3.2; windows
-/// at every position as in the authors' code). Under Repeats::kOnce each distinct pair is reported
-/// once for each document, at 11 to 21 bytes of memory each, 32 while the table grows. Two pairs
-/// count as equal if their 64-bit hashes are, which happens by chance in one of 400 documents of
-/// 10^8 tokens.
+/// at every position as in the authors' code). Each distinct pair is reported once for each
+/// document, at 11 to 21 bytes of memory each, 32 while the table grows. Two pairs count as equal
+/// if their 64-bit hashes are, which happens by chance in one of 400 documents of 10^8 tokens.
 class WindowPairs {
  public:
   /// lengths: ascending, in tokens.
-  WindowPairs(std::vector<int64_t> lengths, Repeats repeats);
+  explicit WindowPairs(std::vector<int64_t> lengths);
 
-  /// The pairs whose next token lies in `piece`, by position, then by length. Valid, like text(),
-  /// until the next call.
+  /// The pairs whose next token lies in `piece` and that are new in the document, by position, then
+  /// by length. Valid, like text(), until the next call.
   std::span<const WindowPair> append(std::span<const int32_t> piece);
   /// The last piece, and before it the part of the document that its windows cover.
   std::span<const int32_t> text() const { return text_; }
@@ -58,7 +54,6 @@ class WindowPairs {
   };
 
   std::vector<int64_t> lengths_;
-  Repeats repeats_;
   int64_t read_ = 0;  // tokens of the document so far
   std::vector<int32_t> text_;
   std::vector<WindowPair> pairs_;
