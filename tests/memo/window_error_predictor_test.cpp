@@ -16,6 +16,10 @@ using namespace theory;
 
 constexpr int64_t kVocabulary = 1000, kHeads = 4;
 
+TextMemoryConfig windows_of(int32_t heads, int32_t layers, int64_t vocabulary) {
+  return {.heads = heads, .layers = layers, .vocabulary = vocabulary};
+}
+
 std::vector<int32_t> zipf_text(int64_t tokens, uint64_t seed) {
   const AssociationTask law = zipf_task(kVocabulary, 1, 1);
   const AliasTable table(law.law);
@@ -59,8 +63,7 @@ TEST(WindowMemory, PredictsTheInterferenceOfSharedSlots) {
     const auto text = zipf_text(n + kHeads, static_cast<uint64_t>(n));
     double simulated = 0;
     for (uint64_t seed = 0; seed < 4; ++seed) simulated += simulated_error(text, 512, seed) / 4;
-    const WindowErrorPredictor predictor(
-        text, {.heads = kHeads, .layers = 1, .vocabulary = kVocabulary}, 10000, 1);
+    const WindowErrorPredictor predictor(text, windows_of(kHeads, 1, kVocabulary), 10000, 1);
     EXPECT_EQ(predictor.associations(), n);
     EXPECT_EQ(predictor.probes(), n);
     const double predicted = predictor.error(512).mean;
@@ -70,8 +73,8 @@ TEST(WindowMemory, PredictsTheInterferenceOfSharedSlots) {
 }
 
 TEST(WindowMemory, TheSmallestDimensionKeepsTheErrorAndTheNextSmallerDoesNot) {
-  const WindowErrorPredictor predictor(zipf_text(1024 + kHeads, 9), {kHeads, 1, kVocabulary}, 10000,
-                                       1);
+  const WindowErrorPredictor predictor(zipf_text(1024 + kHeads, 9),
+                                       windows_of(kHeads, 1, kVocabulary), 10000, 1);
   const double allowed = predictor.floor() + 0.05;
   const int64_t enough = predictor.smallest_dimension(allowed, 32);
   ASSERT_GT(enough, 32);
@@ -84,25 +87,26 @@ TEST(WindowMemory, TheSmallestDimensionKeepsTheErrorAndTheNextSmallerDoesNot) {
 
 TEST(WindowMemory, AnAmbiguousTextHasAFloorNoDimensionLifts) {
   const std::vector<int32_t> text = {0, 1, 2, 0, 1, 3};  // (0 1) is followed by 2, then by 3
-  const WindowErrorPredictor predictor(text, {2, 1, 4}, 100, 1);
+  const WindowErrorPredictor predictor(text, windows_of(2, 1, 4), 100, 1);
   EXPECT_DOUBLE_EQ(predictor.floor(), 0.25);  // two of four probes are coin tosses
   EXPECT_NEAR(predictor.error(1000000).mean, 0.25, 0.01);
   EXPECT_EQ(predictor.smallest_dimension(0.1, 8), 0);
   const std::vector<int32_t> more = {0, 1, 2, 0, 1, 3, 0, 1, 4};
-  EXPECT_DOUBLE_EQ(WindowErrorPredictor(more, {2, 1, 5}, 100, 1).floor(), 2.0 / 7)
+  EXPECT_DOUBLE_EQ(WindowErrorPredictor(more, windows_of(2, 1, 5), 100, 1).floor(), 2.0 / 7)
       << "three of seven probes are right once in three times";
 }
 
 TEST(WindowMemory, LayersWriteMorePairsAndReadMoreSignal) {
   const auto text = zipf_text(300, 4);
-  const WindowErrorPredictor one(text, {4, 1, kVocabulary}, 1000, 1);
-  const WindowErrorPredictor two(text, {4, 2, kVocabulary}, 1000, 1);
+  const WindowErrorPredictor one(text, windows_of(4, 1, kVocabulary), 1000, 1);
+  const WindowErrorPredictor two(text, windows_of(4, 2, kVocabulary), 1000, 1);
   EXPECT_EQ(one.associations(), 296);
   EXPECT_EQ(two.associations(), 296 + 284);
-  EXPECT_EQ(WindowErrorPredictor(text, {4, 16, kVocabulary}, 1000, 1).associations(),
+  EXPECT_EQ(WindowErrorPredictor(text, windows_of(4, 16, kVocabulary), 1000, 1).associations(),
             296 + 284 + 236 + 44)
       << "windows that are longer than the text, of up to 2^32 tokens";
-  EXPECT_EQ(WindowErrorPredictor(text, {128, 16, kVocabulary}, 1000, 1).associations(), 172)
+  EXPECT_EQ(WindowErrorPredictor(text, windows_of(128, 16, kVocabulary), 1000, 1).associations(),
+            172)
       << "128^9 tokens are more than 64 bits count";
   // The second layer's windows of sixteen tokens are all different: it settles what the first
   // mixes.
@@ -111,12 +115,12 @@ TEST(WindowMemory, LayersWriteMorePairsAndReadMoreSignal) {
 
 TEST(WindowMemory, RefusesWhatMakesNoWindow) {
   const std::vector<int32_t> text = {0, 1, 2, 3, 4};
-  EXPECT_THROW(WindowErrorPredictor(text, {0, 1, 5}, 10, 1), UsageError);
-  EXPECT_THROW(WindowErrorPredictor(text, {4, 0, 5}, 10, 1), UsageError);
-  EXPECT_THROW(WindowErrorPredictor(text, {4, 1, 4}, 10, 1), UsageError);
-  EXPECT_THROW(WindowErrorPredictor(text, {5, 1, 5}, 10, 1), UsageError);
-  EXPECT_THROW(WindowErrorPredictor(text, {4, 1, 5}, 10, 1).error(1), UsageError);
-  EXPECT_NO_THROW(WindowErrorPredictor(text, {4, 3, 5}, 10, 1).error(2));
+  EXPECT_THROW(WindowErrorPredictor(text, windows_of(0, 1, 5), 10, 1), UsageError);
+  EXPECT_THROW(WindowErrorPredictor(text, windows_of(4, 0, 5), 10, 1), UsageError);
+  EXPECT_THROW(WindowErrorPredictor(text, windows_of(4, 1, 4), 10, 1), UsageError);
+  EXPECT_THROW(WindowErrorPredictor(text, windows_of(5, 1, 5), 10, 1), UsageError);
+  EXPECT_THROW(WindowErrorPredictor(text, windows_of(4, 1, 5), 10, 1).error(1), UsageError);
+  EXPECT_NO_THROW(WindowErrorPredictor(text, windows_of(4, 3, 5), 10, 1).error(2));
 }
 
 }  // namespace

@@ -81,9 +81,7 @@ std::vector<int32_t> joined(const std::vector<std::vector<int32_t>>& documents) 
 SizePlan plan_memory(const std::vector<std::vector<int32_t>>& documents,
                      const TextMemoryConfig& config, uint64_t seed, const SizeChoice& choose) {
   if (config.code == WindowCodeKind::kBound) return choose(bound_windows(documents, config, seed));
-  const WindowMemory memory{
-      .heads = config.heads, .layers = config.layers, .vocabulary = config.vocabulary};
-  return choose(WindowErrorPredictor(joined(documents), memory, kProbes, seed));
+  return choose(WindowErrorPredictor(joined(documents), config, kProbes, seed));
 }
 
 SizePlan plan_shards(const std::vector<std::vector<int32_t>>& documents, TextMemoryConfig& config,

@@ -16,9 +16,9 @@ constexpr int64_t kMostVisits =
     8192;  // windows visited for each shared part; if there are more, a sample
 
 /// Tokens of a layer's windows, heads^layer.
-int64_t window_length(const WindowMemory& memory, int32_t layer) {
+int64_t window_length(const TextMemoryConfig& config, int32_t layer) {
   int64_t tokens = 1;
-  while (layer-- > 0) tokens *= memory.heads;
+  while (layer-- > 0) tokens *= config.heads;
   return tokens;
 }
 
@@ -29,52 +29,54 @@ struct Part {
   int64_t window;  // of the whole key
 };
 
-std::vector<Part> parts_of(const WindowMemory& memory, int64_t tokens) {
+std::vector<Part> parts_of(const TextMemoryConfig& config, int64_t tokens) {
   std::vector<Part> parts;
-  for (int32_t layer = 1; layer <= memory.layers; ++layer) {
-    const int64_t window = window_length(memory, layer), length = window / memory.heads;
+  for (int32_t layer = 1; layer <= config.layers; ++layer) {
+    const int64_t window = window_length(config, layer), length = window / config.heads;
     if (window >= tokens) break;
-    for (int32_t slot = 0; slot < memory.heads; ++slot)
-      parts.push_back({window - slot * length, length, 1.0 / memory.heads, window});
+    for (int32_t slot = 0; slot < config.heads; ++slot)
+      parts.push_back({window - slot * length, length, 1.0 / config.heads, window});
   }
   return parts;
 }
 
-void check_memory(std::span<const int32_t> tokens, const WindowMemory& memory) {
-  check_argument(memory.heads >= 1 && memory.layers >= 1 && memory.layers <= 16,
-                 "WindowMemory: {} heads and {} layers; at least 1 of each and at most 16 layers",
-                 memory.heads, memory.layers);
-  check_argument(memory.vocabulary >= 1, "WindowMemory: vocabulary is {}, expected at least 1",
-                 memory.vocabulary);
+void check_windows(std::span<const int32_t> tokens, const TextMemoryConfig& config) {
+  check_argument(
+      config.heads >= 1 && config.layers >= 1 && config.layers <= 16,
+      "WindowErrorPredictor: {} heads and {} layers; at least 1 of each and at most 16 layers",
+      config.heads, config.layers);
+  check_argument(config.vocabulary >= 1,
+                 "WindowErrorPredictor: vocabulary is {}, expected at least 1", config.vocabulary);
   for (const int32_t token : tokens)
-    check_argument(token >= 0 && token < memory.vocabulary,
-                   "WindowMemory: token {}, expected less than the vocabulary, {}", token,
-                   memory.vocabulary);
-  check_argument(static_cast<int64_t>(tokens.size()) > memory.heads,
-                 "WindowMemory: {} tokens are too few for a window of {} and its next token",
-                 tokens.size(), memory.heads);
+    check_argument(token >= 0 && token < config.vocabulary,
+                   "WindowErrorPredictor: token {}, expected less than the vocabulary, {}", token,
+                   config.vocabulary);
+  check_argument(
+      static_cast<int64_t>(tokens.size()) > config.heads,
+      "WindowErrorPredictor: {} tokens are too few for a window of {} and its next token",
+      tokens.size(), config.heads);
 }
 
 }  // namespace
 
 WindowErrorPredictor::WindowErrorPredictor(std::span<const int32_t> tokens,
-                                           const WindowMemory& memory, int64_t probes,
+                                           const TextMemoryConfig& config, int64_t probes,
                                            uint64_t seed)
-    : memory_(memory) {
-  check_memory(tokens, memory);
+    : config_(config) {
+  check_windows(tokens, config);
   const PartIndex index = index_parts(tokens);
   count_energy(tokens);
   group_of_token_ = theory::group_outputs(energy_of_token_, groups_);
-  const auto chosen = choose(std::ssize(tokens) - memory.heads, probes, seed);
+  const auto chosen = choose(std::ssize(tokens) - config.heads, probes, seed);
   probes_ = theory::parallel_runs(std::ssize(chosen), [&](int64_t k) {
-    return make_probe(tokens, memory.heads + chosen[static_cast<size_t>(k)], index);
+    return make_probe(tokens, config.heads + chosen[static_cast<size_t>(k)], index);
   });
 }
 
 WindowErrorPredictor::PartIndex WindowErrorPredictor::index_parts(
     std::span<const int32_t> tokens) const {
   const auto n = static_cast<int64_t>(tokens.size());
-  const auto parts = parts_of(memory_, n);
+  const auto parts = parts_of(config_, n);
   PartIndex index(parts.size());
   theory::parallel_for(static_cast<int64_t>(parts.size()), [&](int64_t k) {
     auto& written = index[k];
@@ -87,10 +89,10 @@ WindowErrorPredictor::PartIndex WindowErrorPredictor::index_parts(
 }
 
 void WindowErrorPredictor::count_energy(std::span<const int32_t> tokens) {
-  energy_of_token_.assign(static_cast<size_t>(memory_.vocabulary), 0.0);
+  energy_of_token_.assign(static_cast<size_t>(config_.vocabulary), 0.0);
   const auto n = static_cast<int64_t>(tokens.size());
-  for (int32_t layer = 1; layer <= memory_.layers; ++layer) {
-    const int64_t window = window_length(memory_, layer);
+  for (int32_t layer = 1; layer <= config_.layers; ++layer) {
+    const int64_t window = window_length(config_, layer);
     if (window >= n) break;  // the next one might not fit 64 bits
     for (int64_t i = window; i < n; ++i, ++associations_) energy_of_token_[tokens[i]] += 1;
   }
@@ -99,7 +101,7 @@ void WindowErrorPredictor::count_energy(std::span<const int32_t> tokens) {
 WindowErrorPredictor::Probe WindowErrorPredictor::make_probe(std::span<const int32_t> tokens,
                                                              int64_t position,
                                                              const PartIndex& index) const {
-  const auto parts = parts_of(memory_, static_cast<int64_t>(tokens.size()));
+  const auto parts = parts_of(config_, static_cast<int64_t>(tokens.size()));
   const int32_t right = tokens[position];
   std::map<int32_t, double> interference;
   Probe probe;
@@ -128,7 +130,7 @@ double WindowErrorPredictor::recall(const Probe& probe, int64_t dimension) const
   constexpr int kLengths = 7, kNoises = 25;
   const auto d = static_cast<double>(dimension);
   // Slots that share one Gaussian projection have key products of variance (1 + 1/h) / d.
-  const double spread = 1 + 1.0 / memory_.heads;
+  const double spread = 1 + 1.0 / config_.heads;
   const auto total_energy = static_cast<double>(associations_);
   const auto variance = [&](double energy, double a) {
     return spread * a * probe.layers * (energy + (total_energy - energy) / d) / d;

@@ -10,27 +10,21 @@
 
 namespace tessera::memo {
 
-/// A correlation matrix memory of text (Zanzotto et al. 2025): the key of a window of tokens is
-/// stored with the token that follows it, at every position; layer k uses windows of heads^k
-/// tokens, and all layers share one d x d matrix. A key joins `heads` projected parts, so windows
-/// with equal parts interfere. The text is one document.
-struct WindowMemory {
-  int32_t heads = 4;
-  int32_t layers = 1;
-  int64_t vocabulary = 0;
-};
-
-/// Predicts the recall of a WindowMemory, decoded by score. Besides the noise, as
-/// theory::predicted_error has it, it knows the deterministic interference: a window that shares j
-/// of the h parts of the probe adds j / h to the score of its own next token. It predicts about a
-/// tenth too little error, because it leaves out how such overlaps vary.
+/// Predicts the recall of a correlation matrix memory of text (Zanzotto et al. 2025), decoded by
+/// score: the key of a window of tokens is stored with the token that follows it, at every
+/// position; layer k uses windows of heads^k tokens, and all layers share one d x d matrix. A key
+/// joins `heads` projected parts, so windows with equal parts interfere. The text is one document.
+///
+/// Besides the noise, as theory::predicted_error has it, it knows the deterministic interference: a
+/// window that shares j of the h parts of the probe adds j / h to the score of its own next token.
+/// It predicts about a tenth too little error, because it leaves out how such overlaps vary.
 class WindowErrorPredictor final : public RecallPredictor {
  public:
-  /// Indexes tokens [n] and picks at most `probes` positions by `seed`. Throws
-  /// UsageError on heads, layers or vocabulary below 1, on a token outside the
-  /// vocabulary, and on a text too short for one window.
-  WindowErrorPredictor(std::span<const int32_t> tokens, const WindowMemory& memory, int64_t probes,
-                       uint64_t seed);
+  /// Indexes tokens [n] and picks at most `probes` positions by `seed`. config: its heads, layers
+  /// and vocabulary are read. Throws UsageError on heads, layers or vocabulary below 1, on a token
+  /// outside the vocabulary, and on a text too short for one window.
+  WindowErrorPredictor(std::span<const int32_t> tokens, const TextMemoryConfig& config,
+                       int64_t probes, uint64_t seed);
 
   int64_t associations() const override { return associations_; }
   int64_t probes() const override { return static_cast<int64_t>(probes_.size()); }
@@ -59,7 +53,7 @@ class WindowErrorPredictor final : public RecallPredictor {
   Probe make_probe(std::span<const int32_t> tokens, int64_t position, const PartIndex& index) const;
   double recall(const Probe& probe, int64_t dimension) const;
 
-  WindowMemory memory_;
+  TextMemoryConfig config_;
   int64_t associations_ = 0;
   std::vector<double> energy_of_token_;
   std::vector<int32_t> group_of_token_;
