@@ -59,11 +59,6 @@ constexpr int64_t kProbes = 2000;
 // Dimensions: a larger matrix is divided, into ones that are not larger than kLargestShard.
 constexpr int64_t kWorthShards = 2048, kLargestShard = 1024;
 
-BoundWindowPredictor bound_windows(const std::vector<std::vector<int32_t>>& documents,
-                                   const TextMemoryConfig& config, uint64_t seed) {
-  return {documents, window_lengths(config), config.vocabulary, kProbes, seed, config.shards};
-}
-
 /// Time times size, for each pair.
 double cost_of(int32_t shards, int64_t dimension) {
   const auto d = static_cast<double>(dimension);
@@ -80,7 +75,9 @@ std::vector<int32_t> joined(const std::vector<std::vector<int32_t>>& documents) 
 
 SizePlan plan_memory(const std::vector<std::vector<int32_t>>& documents,
                      const TextMemoryConfig& config, uint64_t seed, const SizeChoice& choose) {
-  if (config.code == WindowCodeKind::kBound) return choose(bound_windows(documents, config, seed));
+  if (config.code == WindowCodeKind::kBound)
+    return choose(BoundWindowPredictor(documents, window_lengths(config), config.vocabulary,
+                                       kProbes, seed, config.shards));
   return choose(WindowErrorPredictor(joined(documents), config, kProbes, seed));
 }
 

@@ -12,8 +12,8 @@
 namespace tessera::memo {
 namespace {
 
-constexpr int64_t kMostVisits =
-    8192;  // windows visited for each shared part; if there are more, a sample
+// Windows visited for each shared part; if there are more, a sample.
+constexpr int64_t kMostVisits = 8192;
 
 /// Tokens of a layer's windows, heads^layer.
 int64_t window_length(const TextMemoryConfig& config, int32_t layer) {
@@ -25,7 +25,6 @@ int64_t window_length(const TextMemoryConfig& config, int32_t layer) {
 /// One comparable part of a layer's key: `length` tokens that start `reach` before the position.
 struct Part {
   int64_t reach, length;
-  double share;    // of the key
   int64_t window;  // of the whole key
 };
 
@@ -35,7 +34,7 @@ std::vector<Part> parts_of(const TextMemoryConfig& config, int64_t tokens) {
     const int64_t window = window_length(config, layer), length = window / config.heads;
     if (window >= tokens) break;
     for (int32_t slot = 0; slot < config.heads; ++slot)
-      parts.push_back({window - slot * length, length, 1.0 / config.heads, window});
+      parts.push_back({window - slot * length, length, window});
   }
   return parts;
 }
@@ -77,15 +76,14 @@ WindowErrorPredictor::PartIndex WindowErrorPredictor::index_parts(
     std::span<const int32_t> tokens) const {
   const auto n = static_cast<int64_t>(tokens.size());
   const auto parts = parts_of(config_, n);
-  PartIndex index(parts.size());
-  theory::parallel_for(static_cast<int64_t>(parts.size()), [&](int64_t k) {
-    auto& written = index[k];
+  return theory::parallel_runs(std::ssize(parts), [&](int64_t k) {
+    PartIndex::value_type written;
     for (int64_t i = parts[k].window; i < n; ++i)
       written.emplace_back(hash_tokens(tokens.subspan(i - parts[k].reach, parts[k].length)),
                            static_cast<int32_t>(i));
-    std::sort(written.begin(), written.end());
+    std::ranges::sort(written);
+    return written;
   });
-  return index;
 }
 
 void WindowErrorPredictor::count_energy(std::span<const int32_t> tokens) {
@@ -102,19 +100,20 @@ WindowErrorPredictor::Probe WindowErrorPredictor::make_probe(std::span<const int
                                                              int64_t position,
                                                              const PartIndex& index) const {
   const auto parts = parts_of(config_, static_cast<int64_t>(tokens.size()));
+  const double share = 1.0 / config_.heads;  // of a part in its key
   const int32_t right = tokens[position];
   std::map<int32_t, double> interference;
   Probe probe;
   for (size_t k = 0; k < parts.size(); ++k) {
     if (position < parts[k].window) continue;
-    probe.layers += parts[k].share;
+    probe.layers += share;
     const uint64_t hash = hash_tokens(tokens.subspan(position - parts[k].reach, parts[k].length));
     const auto writers =
         std::ranges::equal_range(index[k], hash, {}, &PartIndex::value_type::value_type::first);
     const int64_t stride = (std::ssize(writers) + kMostVisits - 1) / kMostVisits;
     for (int64_t i = 0; i < std::ssize(writers); i += stride)
       if (const int32_t writer = writers[i].second; writer != position)
-        interference[tokens[writer]] += parts[k].share * static_cast<double>(stride);
+        interference[tokens[writer]] += share * static_cast<double>(stride);
   }
   const auto rival = [&](int32_t token, double score) {
     return Rival{score, energy_of_token_[token], group_of_token_[token]};
