@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "tessera/memo/detail/depth_mixture.h"
 #include "tessera/memo/text_reader.h"
@@ -76,7 +75,7 @@ double Recital::rank_of(const Path& path) const {
 /// Of those that are not read on.
 const Recital::Path& Recital::best_path() const {
   return *std::ranges::max_element(paths_, {}, [](const Path& path) {
-    return path.state == Path::kRead ? -std::numeric_limits<double>::infinity() : path.rank;
+    return path.state == Path::kRead ? kLogZero : path.rank;
   });
 }
 

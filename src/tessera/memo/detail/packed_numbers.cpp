@@ -36,8 +36,7 @@ int64_t largest_magnitude(std::span<const Number> numbers) {
 
 template <typename Number>
 Packing packing_of(std::span<const Number> numbers) {
-  Packing packing;
-  if (numbers.empty()) return packing;
+  if (numbers.empty()) return {};
   Number least = numbers[0], most = numbers[0], different = 0;
   for (const Number number : numbers) {
     least = std::min(least, number);
@@ -69,15 +68,15 @@ template <typename Number>
 void unpack_numbers(std::span<const uint64_t> words, const Packing& packing,
                     std::span<Number> numbers) {
   const auto width = static_cast<uint64_t>(packing.width());
-  const auto step = static_cast<uint64_t>(packing.step),
-             least = static_cast<uint64_t>(packing.least);
-  const uint64_t mask = ~uint64_t{0} >> (width == 0 ? 0 : 64 - width);
-  const auto* bytes = reinterpret_cast<const std::byte*>(words.data());
-  const auto count = std::ssize(numbers);
   if (width == 0) {
     std::ranges::fill(numbers, static_cast<Number>(packing.least));
     return;
   }
+  const auto step = static_cast<uint64_t>(packing.step),
+             least = static_cast<uint64_t>(packing.least);
+  const uint64_t mask = ~uint64_t{0} >> (64 - width);
+  const auto* bytes = reinterpret_cast<const std::byte*>(words.data());
+  const auto count = std::ssize(numbers);
 #pragma omp parallel for schedule(static) if (count >= simd::kWorthThreads)
   for (int64_t i = 0; i < count; ++i) {
     const uint64_t bit = static_cast<uint64_t>(i) * width;
