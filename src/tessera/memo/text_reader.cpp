@@ -79,22 +79,26 @@ std::span<const int64_t> lengths_within(const ReadableMemory& memory, size_t tok
   return {lengths.begin(), std::ranges::upper_bound(lengths, static_cast<int64_t>(tokens))};
 }
 
-void append_rows(WindowScores& scores, std::vector<float*>& rows) {
-  for (int64_t k = 0; k < scores.windows(); ++k) rows.push_back(scores.window(k).data());
+/// How noisy the scores of a window are. value [d]: what was retrieved for it.
+double noise_of(const ReadableMemory& memory, const WindowQueries& queries, size_t query,
+                std::span<const float> value) {
+  const double noise = memory.code().noise(value);
+  return memory.config().shards > 1 ? std::max(noise, memory.noise(queries.shards[query])) : noise;
 }
 
-/// Says how noisy the scores of each window are. queries: their windows are those from `first` on;
-/// values [k, d]: what was retrieved for these.
-void set_noise(WindowScores& scores, const ReadableMemory& memory, const WindowQueries& queries,
-               size_t first, std::span<const float> values) {
+/// Scores some contexts, for whose windows there is room. queries: their windows are those from
+/// `query` on; values [n, d]: what was retrieved for all of them. Returns the query after theirs.
+size_t score_contexts(const ReadableMemory& memory, const WindowQueries& queries, size_t query,
+                      std::span<const float> values, std::span<WindowScores> contexts) {
   const auto d = static_cast<size_t>(memory.config().dimension);
-  for (int64_t k = 0; k < scores.windows(); ++k) {
-    const auto row = static_cast<size_t>(k);
-    double noise = memory.code().noise(values.subspan(row * d, d));
-    if (memory.config().shards > 1)
-      noise = std::max(noise, memory.noise(queries.shards[first + row]));
-    scores.set_noise(k, noise);
-  }
+  std::vector<float*> rows;
+  for (WindowScores& scores : contexts)
+    for (int64_t k = 0; k < scores.windows(); ++k) rows.push_back(scores.window(k).data());
+  memory.code().score(values.subspan(query * d, rows.size() * d), rows);
+  for (WindowScores& scores : contexts)
+    for (int64_t k = 0; k < scores.windows(); ++k, ++query)
+      scores.set_noise(k, noise_of(memory, queries, query, values.subspan(query * d, d)));
+  return query;
 }
 
 void check_contexts(const ReadableMemory& memory,
@@ -117,22 +121,13 @@ void read_batch(const ReadableMemory& memory, std::span<const std::span<const in
                 std::span<WindowScores> scores, size_t first, const ScoresVisitor& visit) {
   const WindowQueries queries = memory.code().queries(contexts);
   const std::vector<float> retrieved = retrieve(memory, queries);
-  const auto d = static_cast<size_t>(memory.config().dimension);
   size_t query = 0;
   for (size_t begin = 0; begin < contexts.size(); begin += scores.size()) {
-    const size_t count = std::min(scores.size(), contexts.size() - begin);
-    std::vector<float*> rows;
-    for (size_t c = 0; c < count; ++c) {
-      scores[c].reset(lengths_within(memory, contexts[begin + c].size()),
-                      memory.config().vocabulary);
-      append_rows(scores[c], rows);
-    }
-    memory.code().score(std::span(retrieved).subspan(query * d, rows.size() * d), rows);
-    for (size_t c = 0; c < count; ++c) {
-      set_noise(scores[c], memory, queries, query, std::span(retrieved).subspan(query * d));
-      query += static_cast<size_t>(scores[c].windows());
-      visit(first + begin + c, scores[c]);
-    }
+    const auto some = scores.first(std::min(scores.size(), contexts.size() - begin));
+    for (size_t c = 0; c < some.size(); ++c)
+      some[c].reset(lengths_within(memory, contexts[begin + c].size()), memory.config().vocabulary);
+    query = score_contexts(memory, queries, query, retrieved, some);
+    for (size_t c = 0; c < some.size(); ++c) visit(first + begin + c, some[c]);
   }
 }
 
@@ -212,10 +207,7 @@ const WindowScores& TextReader::scores() {
   const WindowQueries queries = stream_->queries();
   const std::vector<float> retrieved = retrieve(*memory_, queries);
   scores_.reset(lengths_within(*memory_, read_), memory_->config().vocabulary);
-  std::vector<float*> rows;
-  append_rows(scores_, rows);
-  memory_->code().score(retrieved, rows);
-  set_noise(scores_, *memory_, queries, 0, retrieved);
+  score_contexts(*memory_, queries, 0, retrieved, {&scores_, 1});
   return scores_;
 }
 
