@@ -238,7 +238,9 @@ TEST(LikelihoodDecoder, RefusesBadArguments) {
   EXPECT_THROW(LikelihoodDecoder({1}, NAN, 0.1), UsageError);
   for (const double rate : {0.0, 1.0, -0.5})
     EXPECT_THROW(LikelihoodDecoder({1}, 1, rate), UsageError);
-  EXPECT_THROW(LikelihoodDecoder({1, 1}, 1, 0.1).best(scores_of({4}, {0, 0, 0})), UsageError);
+  const LikelihoodDecoder of_two({1, 1}, 1, 0.1);
+  EXPECT_THROW(of_two.best(scores_of({4}, {0, 0, 0})), UsageError);
+  EXPECT_THROW(of_two.depths(scores_of({4}, {0}), 1, 8), UsageError);
 }
 
 }  // namespace

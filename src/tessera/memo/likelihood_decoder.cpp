@@ -13,6 +13,13 @@ namespace {
 
 constexpr double kNotStored = -14;  // log of a likelihood ratio times its prior
 
+void check_vocabulary(const WindowScores& scores, std::span<const double> log_prior) {
+  check_argument(
+      static_cast<int64_t>(log_prior.size()) == scores.vocabulary(),
+      "likelihood decoder: the scores are of {} tokens, the prior is of {}; they must be equal",
+      scores.vocabulary(), log_prior.size());
+}
+
 }  // namespace
 
 LikelihoodDecoder::LikelihoodDecoder(std::vector<double> prior, double noise, double error_rate)
@@ -64,10 +71,7 @@ std::vector<double> LikelihoodDecoder::largest_ratios(const WindowScores& scores
 /// prior.
 DepthMixture LikelihoodDecoder::candidates(const WindowScores& scores,
                                            std::span<const double> log_prior) const {
-  check_argument(
-      static_cast<int64_t>(log_prior.size()) == scores.vocabulary(),
-      "likelihood decoder: the scores are of {} tokens, the prior is of {}; they must be equal",
-      scores.vocabulary(), log_prior.size());
+  check_vocabulary(scores, log_prior);
   if (noise_ == 0) return DepthMixture({}, scores.windows());
   const std::vector<double> no_bonus(static_cast<size_t>(scores.windows()), 0);
   const std::vector<double> largest = largest_ratios(scores, log_prior, no_bonus);
@@ -158,6 +162,7 @@ LikelihoodDecoder::Depth LikelihoodDecoder::depth_of(const WindowScores& scores,
 
 std::vector<LikelihoodDecoder::Depth> LikelihoodDecoder::depths(const WindowScores& scores,
                                                                 int64_t m, double within) const {
+  check_vocabulary(scores, log_prior_);
   if (noise_ == 0) return {};
   // What no log_probability is above, without an exponential: most tokens are far below the best.
   std::vector<double> expected;

@@ -25,6 +25,8 @@ class DepthMixture;
 /// pi_y L(y, i) below e^-14 for all i count as not stored. Under the paper code a window that
 /// shares parts with stored ones counts as partly stored; there the error rate holds for contexts
 /// that share none.
+///
+/// What reads scores throws UsageError where they are of another number of tokens than the prior.
 class LikelihoodDecoder {
  public:
   /// prior [V]: positive weights of the tokens (counts + 1, say). noise: TextMemory::noise(), the
