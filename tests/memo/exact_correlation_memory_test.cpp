@@ -6,30 +6,14 @@
 #include <vector>
 
 #include "tessera/base/error.h"
-#include "tessera/base/random.h"
+#include "tests/memo/random_numbers.h"
 
 namespace tessera::memo {
 namespace {
 
-std::vector<int8_t> random_numbers(RandomStream& random, int64_t count) {
-  std::vector<int8_t> numbers(static_cast<size_t>(count));
-  for (auto& number : numbers) number = static_cast<int8_t>(random.below(255));
-  return numbers;
-}
-
-std::vector<uint64_t> random_words(RandomStream& random, int64_t count) {
-  std::vector<uint64_t> words(static_cast<size_t>(count));
-  std::ranges::generate(words, random);
-  return words;
-}
-
-int64_t sign_at(const std::vector<uint64_t>& words, int64_t place) {
-  return (words[static_cast<size_t>(place / 64)] >> (place % 64) & 1) != 0 ? -1 : 1;
-}
-
-std::vector<std::byte> bytes_of(const ExactCorrelationMemory& memory) {
-  return memory.bytes();
-}
+using test::random_numbers;
+using test::random_words;
+using test::sign_at;
 
 /// A memory whose entries are all `entry`.
 ExactCorrelationMemory filled(int64_t rows, int64_t columns, int32_t entry) {
@@ -52,7 +36,7 @@ TEST(ExactCorrelationMemory, HandExample) {
   EXPECT_EQ(read, (std::vector<float>{35, 5, -5}));
   EXPECT_DOUBLE_EQ(memory.energy(), (1 + 9 + 1 + 324 + 16 + 4) / 6.0);
   memory.forget(keys, values);
-  EXPECT_EQ(bytes_of(memory), bytes_of(ExactCorrelationMemory(2, 3)));
+  EXPECT_EQ(memory.bytes(), ExactCorrelationMemory(2, 3).bytes());
 }
 
 TEST(ExactCorrelationMemory, SignPairsAreTheirProducts) {
@@ -68,7 +52,8 @@ TEST(ExactCorrelationMemory, SignPairsAreTheirProducts) {
           for (int64_t j = 0; j < columns; j += 5) {
             int64_t expected = 0;
             for (int64_t n = 0; n < count; ++n)
-              expected += sign_at(keys, n * rows + i) * sign_at(values, n * columns + j);
+              expected +=
+                  sign_at(keys.data(), n * rows + i) * sign_at(values.data(), n * columns + j);
             ASSERT_EQ(memory.entry(i, j), expected) << count << " " << i << " " << j;
           }
         memory.forget(SignRows{keys, rows}, SignRows{values, columns});
@@ -81,8 +66,8 @@ TEST(ExactCorrelationMemory, BytePairsAreTheirProducts) {
   for (const int64_t count : {0, 1, 2, 5, 64, 131})
     for (const int64_t rows : {1, 7, 64, 130})
       for (const int64_t columns : {1, 9, 64, 97}) {
-        const auto keys = random_numbers(random, count * rows);
-        const auto values = random_numbers(random, count * columns);
+        const auto keys = random_numbers<int8_t>(random, count * rows);
+        const auto values = random_numbers<int8_t>(random, count * columns);
         ExactCorrelationMemory memory(rows, columns);
         memory.store(keys, values);
         for (int64_t i = 0; i < rows; ++i)
@@ -99,7 +84,8 @@ TEST(ExactCorrelationMemory, BytePairsAreTheirProducts) {
 TEST(ExactCorrelationMemory, HoldsTheSameInAnyOrderAndBatching) {
   RandomStream random(5);
   const int64_t d = 64, count = 40;
-  const auto keys = random_numbers(random, count * d), values = random_numbers(random, count * d);
+  const auto keys = random_numbers<int8_t>(random, count * d),
+             values = random_numbers<int8_t>(random, count * d);
   const auto row = [&](const std::vector<int8_t>& all, int64_t first, int64_t rows) {
     return std::span(all).subspan(static_cast<size_t>(first * d), static_cast<size_t>(rows * d));
   };
@@ -111,9 +97,9 @@ TEST(ExactCorrelationMemory, HoldsTheSameInAnyOrderAndBatching) {
   other.store(row(keys, 30, 5), row(values, 30, 5));
   backwards.merge(other);
   backwards.forget(row(keys, 30, 5), row(values, 30, 5));
-  EXPECT_EQ(bytes_of(at_once), bytes_of(backwards));
+  EXPECT_EQ(at_once.bytes(), backwards.bytes());
   at_once.forget(keys, values);
-  EXPECT_EQ(bytes_of(at_once), bytes_of(ExactCorrelationMemory(d, d)));
+  EXPECT_EQ(at_once.bytes(), ExactCorrelationMemory(d, d).bytes());
 }
 
 /// No pairs give such entries, but a file from elsewhere may have them.
@@ -150,7 +136,7 @@ TEST(ExactCorrelationMemory, WidensBeforeAnEntryOverflowsAndNarrowsAfterwards) {
   memory.forget(key, value);
   memory.forget(key, value);
   EXPECT_EQ(memory.bits(), 32);
-  EXPECT_EQ(bytes_of(memory), bytes_of(filled(2, 2, INT32_MAX - 127 * 127)));
+  EXPECT_EQ(memory.bytes(), filled(2, 2, INT32_MAX - 127 * 127).bytes());
 }
 
 TEST(ExactCorrelationMemory, MergeWidensToo) {
@@ -162,51 +148,52 @@ TEST(ExactCorrelationMemory, MergeWidensToo) {
   EXPECT_EQ(memory.entry(0, 1), int64_t{4} * INT32_MAX);
   ExactCorrelationMemory opposite = filled(2, 2, -INT32_MAX);
   for (int i = 0; i < 4; ++i) memory.merge(opposite);
-  EXPECT_EQ(bytes_of(memory), bytes_of(ExactCorrelationMemory(2, 2)));
+  EXPECT_EQ(memory.bytes(), ExactCorrelationMemory(2, 2).bytes());
 }
 
 TEST(ExactCorrelationMemory, BytesGiveTheSameMemoryBack) {
   ExactCorrelationMemory memory = filled(4, 4, INT32_MAX);
   memory.store(std::vector<int8_t>{1, 2, 3, 4}, std::vector<int8_t>{5, 6, 7, 8});
   ASSERT_EQ(memory.bits(), 64);
-  const auto copy = std::make_shared<std::vector<std::byte>>(bytes_of(memory));
+  const auto copy = std::make_shared<std::vector<std::byte>>(memory.bytes());
   ExactCorrelationMemory again =
       ExactCorrelationMemory::from_bytes(4, 4, memory.bits(), *copy, copy);
-  EXPECT_EQ(bytes_of(again), bytes_of(memory));
+  EXPECT_EQ(again.bytes(), memory.bytes());
   ExactCorrelationMemory fork = again;
   fork.forget(std::vector<int8_t>{1, 2, 3, 4}, std::vector<int8_t>{5, 6, 7, 8});
-  EXPECT_EQ(bytes_of(again), bytes_of(memory));
-  EXPECT_NE(bytes_of(fork), bytes_of(memory));
+  EXPECT_EQ(again.bytes(), memory.bytes());
+  EXPECT_NE(fork.bytes(), memory.bytes());
 }
 
 TEST(ExactCorrelationMemory, OfPackedShortNumbersIsTheSame) {
   RandomStream random(8);
   constexpr int64_t kRows = 70, kColumns = 37;  // more than a vector, and not whole ones
   ExactCorrelationMemory memory(kRows, kColumns);
-  memory.store(random_numbers(random, kRows), random_numbers(random, kColumns));
+  memory.store(random_numbers<int8_t>(random, kRows), random_numbers<int8_t>(random, kColumns));
   const Packing packing = memory.packing();
   ASSERT_LE(packing.most, INT16_MAX);
   ExactCorrelationMemory packed =
       ExactCorrelationMemory::from_packed(kRows, kColumns, packing, memory.packed(packing));
   const ExactCorrelationMemory unwritten = packed;
   EXPECT_EQ(packed.bits(), 32);
-  EXPECT_EQ(bytes_of(packed), bytes_of(memory));
+  EXPECT_EQ(packed.bytes(), memory.bytes());
   EXPECT_EQ(packed.bytes(3, 2), ExactCorrelationMemory(packed).bytes(3, 2));
   EXPECT_EQ(packed.energy(), memory.energy());
   EXPECT_EQ(packed.packing(), packing);
   for (const int64_t n : {1, 3, 4, 40}) {  // 40: by planes
-    const auto queries = random_numbers(random, n * kRows);
+    const auto queries = random_numbers<int8_t>(random, n * kRows);
     std::vector<float> read(static_cast<size_t>(n * kColumns)), expected = read;
     packed.retrieve(queries, read);
     memory.retrieve(queries, expected);
     EXPECT_EQ(read, expected) << n;
   }
-  const auto key = random_numbers(random, kRows), value = random_numbers(random, kColumns);
+  const auto key = random_numbers<int8_t>(random, kRows),
+             value = random_numbers<int8_t>(random, kColumns);
   for (ExactCorrelationMemory* written : {&memory, &packed}) {
     written->store(key, value);
     written->merge(unwritten);
   }
-  EXPECT_EQ(bytes_of(packed), bytes_of(memory));
+  EXPECT_EQ(packed.bytes(), memory.bytes());
   packed = unwritten;
   packed.merge(packed);
   EXPECT_EQ(packed.entry(1, 2), 2 * unwritten.entry(1, 2));
@@ -225,8 +212,7 @@ int packed_width(const std::vector<int64_t>& entries) {
   const Packing packing = memory.packing();
   const auto words = memory.packed(packing);
   EXPECT_EQ(std::ssize(words), packing.words(count));
-  EXPECT_EQ(bytes_of(ExactCorrelationMemory::from_packed(1, count, packing, words)),
-            bytes_of(memory));
+  EXPECT_EQ(ExactCorrelationMemory::from_packed(1, count, packing, words).bytes(), memory.bytes());
   return packing.width();
 }
 
@@ -264,7 +250,7 @@ TEST(ExactCorrelationMemory, RefusesAndStaysAsItWas) {
   EXPECT_THROW(ExactCorrelationMemory(3, -1), UsageError);
   EXPECT_THROW(ExactCorrelationMemory(int64_t{1} << 40, 1), UsageError);
   ExactCorrelationMemory memory = filled(64, 64, 7);
-  const auto before = bytes_of(memory);
+  const auto before = memory.bytes();
   const std::vector<int8_t> row(64, 1), short_row(63, 1), two_rows(128, 1);
   EXPECT_THROW(memory.store(short_row, row), UsageError);
   EXPECT_THROW(memory.forget(two_rows, row), UsageError);
@@ -277,7 +263,7 @@ TEST(ExactCorrelationMemory, RefusesAndStaysAsItWas) {
   EXPECT_THROW(memory.merge(ExactCorrelationMemory(64, 63)), UsageError);
   std::vector<float> read(64);
   EXPECT_THROW(memory.retrieve(two_rows, read), UsageError);
-  EXPECT_EQ(bytes_of(memory), before);
+  EXPECT_EQ(memory.bytes(), before);
   const auto bytes = std::make_shared<std::vector<std::byte>>(68);
   const std::span<std::byte> all(*bytes);
   const auto open = [&](int64_t rows, int64_t columns, int bits, std::span<std::byte> entries) {

@@ -8,30 +8,20 @@
 #include <string>
 #include <vector>
 
-#include "tessera/base/random.h"
 #include "tessera/memo/cpu/correlation.h"
 #include "tessera/memo/cpu/token_scores.h"
 #include "tessera/memo/cpu/window_products.h"
+#include "tests/memo/random_numbers.h"
 
 namespace tessera::memo::cpu {
 namespace {
 
+using test::random_numbers;
+using test::random_words;
+using test::sign_at;
+
 class IntegerLoopsTest : public testing::TestWithParam<simd::InstructionSet> {
  protected:
-  template <typename Number>
-  std::vector<Number> numbers(int64_t count, int64_t least, int64_t most) {
-    std::vector<Number> result(static_cast<size_t>(count));
-    for (auto& number : result)
-      number = static_cast<Number>(
-          least + static_cast<int64_t>(random_.below(static_cast<uint64_t>(most - least + 1))));
-    return result;
-  }
-  std::vector<uint64_t> words(int64_t count) {
-    std::vector<uint64_t> result(static_cast<size_t>(count));
-    std::ranges::generate(result, random_);
-    return result;
-  }
-
   RandomStream random_{11};
 };
 
@@ -45,14 +35,10 @@ std::vector<simd::InstructionSet> runnable_sets() {
 INSTANTIATE_TEST_SUITE_P(Sets, IntegerLoopsTest, testing::ValuesIn(runnable_sets()),
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
-int64_t sign_at(const uint64_t* words, int64_t place) {
-  return (words[place / 64] >> (place % 64) & 1) != 0 ? -1 : 1;
-}
-
 TEST_P(IntegerLoopsTest, SignTransposeMovesEveryBitOnce) {
   for (const int64_t count : {1, 63, 64, 65, 130})
     for (const int64_t panels : {1, 3, 8, 9}) {
-      const auto rows = words(count * panels);
+      const auto rows = random_words(random_, count * panels);
       const int64_t groups = (count + 63) / 64;
       std::vector<uint64_t> columns(static_cast<size_t>(panels * groups * 64), ~uint64_t{0});
       sign_transpose({count, panels, rows.data(), columns.data()}, GetParam());
@@ -73,13 +59,14 @@ TEST_P(IntegerLoopsTest, SignProductsCountEqualAndDifferentSigns) {
     for (const int64_t row_panels : {1, 2})
       for (const int64_t column_panels : {1, 3}) {
         const int64_t rows = 64 * row_panels, columns = 64 * column_panels;
-        const auto keys = words(pairs * row_panels), values = words(pairs * column_panels);
+        const auto keys = random_words(random_, pairs * row_panels),
+                   values = random_words(random_, pairs * column_panels);
         const int64_t group_words = (pairs + 63) / 64 * 64;
         std::vector<uint64_t> key_columns(static_cast<size_t>(row_panels * group_words)),
             value_columns(static_cast<size_t>(column_panels * group_words));
         sign_transpose({pairs, row_panels, keys.data(), key_columns.data()}, GetParam());
         sign_transpose({pairs, column_panels, values.data(), value_columns.data()}, GetParam());
-        auto entries = numbers<int32_t>(rows * columns, -9, 9);
+        auto entries = random_numbers<int32_t>(random_, rows * columns, -9, 9);
         const auto before = entries;
         for (const int32_t sign : {1, -1, 1})
           sign_products({pairs, row_panels, column_panels, key_columns.data(), value_columns.data(),
@@ -100,8 +87,9 @@ TEST_P(IntegerLoopsTest, CorrelationReadRoundsTheExactSumOnce) {
   for (const int64_t queries : {1, 2, 3, 4, 5})
     for (const int64_t rows : {1, 7, 8, 67})
       for (const int64_t columns : {1, 15, 64, 201}) {
-        const auto keys = numbers<int8_t>(queries * rows, -128, 127);
-        const auto entries = numbers<int32_t>(rows * columns, -INT32_MAX, INT32_MAX);
+        const auto keys = random_numbers<int8_t>(random_, queries * rows, -128, 127);
+        const auto entries =
+            random_numbers<int32_t>(random_, rows * columns, -INT32_MAX, INT32_MAX);
         std::vector<float> values(static_cast<size_t>(queries * columns));
         correlation_read({queries, rows, columns, keys.data(), entries.data(), values.data()},
                          GetParam());
@@ -119,7 +107,7 @@ TEST_P(IntegerLoopsTest, CorrelationReadRoundsTheExactSumOnce) {
 
 TEST_P(IntegerLoopsTest, DigitPlanesAddUpToTheEntries) {
   std::vector<int32_t> entries = {0, 1, -1, 63, 64, -64, -65, 8127, -8127, INT32_MAX, -INT32_MAX};
-  for (const int32_t entry : numbers<int32_t>(2000, -INT32_MAX, INT32_MAX))
+  for (const int32_t entry : random_numbers<int32_t>(random_, 2000, -INT32_MAX, INT32_MAX))
     entries.push_back(entry);
   const auto count = static_cast<int64_t>(entries.size());
   std::vector<int8_t> digits(static_cast<size_t>(5 * count));
@@ -140,8 +128,8 @@ TEST_P(IntegerLoopsTest, NibbleProductsAreThoseOfTheTable) {
   for (const int64_t queries : {1, 2, 3, 4, 5, 9})
     for (const int64_t rows : {1, 3, 4, 50})
       for (const int64_t width : {128, 384}) {
-        const auto queried = numbers<int8_t>(queries * width, -128, 127);
-        const auto table = numbers<int8_t>(rows * width, -7, 7);
+        const auto queried = random_numbers<int8_t>(random_, queries * width, -128, 127);
+        const auto table = random_numbers<int8_t>(random_, rows * width, -7, 7);
         std::vector<uint8_t> packed(static_cast<size_t>(rows * width / 2));
         for (int64_t place = 0; place < rows * width; ++place) {
           const int64_t group = place / 128, within = place % 128;
@@ -190,8 +178,8 @@ TEST_P(IntegerLoopsTest, WindowProductsTakePartsAtTheirSteps) {
     for (const int64_t parts : {2, 4, 31})
       for (const int64_t next_step : {1, 2}) {
         const int64_t count = 5, part_step = 3;
-        const auto rows = numbers<int8_t>(
-            ((count - 1) * next_step + (parts - 1) * part_step + 1) * width, -127, 127);
+        const auto rows = random_numbers<int8_t>(
+            random_, ((count - 1) * next_step + (parts - 1) * part_step + 1) * width, -127, 127);
         std::vector<int8_t> codes(static_cast<size_t>(count * width));
         window_products({count, width, parts, next_step, part_step, rows.data(), codes.data()},
                         GetParam());
@@ -229,9 +217,9 @@ TEST_P(IntegerLoopsTest, HadamardScoresAreProductsWithEveryCode) {
                                      {2048, 1024}})
     for (const int64_t tokens : {int64_t{1}, block - 1, block, 2 * block + 5}) {
       const int64_t count = 2, blocks = (tokens + block - 1) / block;
-      const auto whole = numbers<int32_t>(count * width, -500, 500);
+      const auto whole = random_numbers<int32_t>(random_, count * width, -500, 500);
       const std::vector<float> values(whole.begin(), whole.end());
-      const auto masks = words(blocks * width / 64);
+      const auto masks = random_words(random_, blocks * width / 64);
       std::vector<float> scores(static_cast<size_t>(count * tokens));
       std::vector<float*> rows = {scores.data(), scores.data() + tokens};
       hadamard_scores(

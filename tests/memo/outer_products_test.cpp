@@ -4,18 +4,12 @@
 
 #include <vector>
 
-#include "tessera/base/random.h"
+#include "tests/memo/random_numbers.h"
 
 namespace tessera::memo {
 namespace {
 
-std::vector<int8_t> bytes(RandomStream& random, int64_t count, int64_t limit) {
-  std::vector<int8_t> result(static_cast<size_t>(count));
-  for (auto& number : result)
-    number = static_cast<int8_t>(
-        static_cast<int64_t>(random.below(static_cast<uint64_t>(2 * limit + 1))) - limit);
-  return result;
-}
+using test::random_numbers;
 
 /// c [m, n] of a [m, k] b [k, n] plus c.
 std::vector<int32_t> plain_product(int64_t m, int64_t n, int64_t k, const std::vector<int8_t>& a,
@@ -86,13 +80,10 @@ TEST(OuterProducts, ReadTheSameForFewAndMany) {
        {int64_t{63}, int64_t{64}, int64_t{8127}, int64_t{8128}, int64_t{INT32_MAX}})
     for (const int64_t K : {1, 64, 300}) {
       const int64_t D = 70, n = 21;
-      std::vector<int32_t> entries(static_cast<size_t>(K * D));
-      for (auto& entry : entries)
-        entry = static_cast<int32_t>(
-            static_cast<int64_t>(random.below(static_cast<uint64_t>(2 * most + 1))) - most);
+      auto entries = random_numbers<int32_t>(random, K * D, -most, most);
       entries[0] = static_cast<int32_t>(most);
       entries.back() = static_cast<int32_t>(-most);
-      const auto queries = bytes(random, n * K, 127);
+      const auto queries = random_numbers<int8_t>(random, n * K, -127, 127);
       std::vector<float> many(static_cast<size_t>(n * D)), one(static_cast<size_t>(D));
       read_outer_products(queries, entries.data(), K, D, many.data());
       for (int64_t q = 0; q < n; ++q) {
