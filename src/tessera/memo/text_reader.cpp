@@ -24,8 +24,8 @@ std::vector<float> sums_of(const WindowScores& scores) {
   return sums;
 }
 
-}  // namespace
-
+/// by_score() from sums [V], each token's sum of scores over windows of these lengths;
+/// window_scores stays empty.
 NextToken by_sum(std::span<const float> sums, std::span<const int64_t> lengths, double noise) {
   const auto V = static_cast<double>(sums.size()), k = static_cast<double>(lengths.size());
   float best = sums[0];
@@ -48,6 +48,8 @@ NextToken by_sum(std::span<const float> sums, std::span<const int64_t> lengths, 
   next.probability = std::exp(log_one_plus_exp(ratio) - log_one_plus_exp(next.evidence)) / V;
   return next;
 }
+
+}  // namespace
 
 NextToken by_score(const WindowScores& scores, double noise) {
   NextToken next = by_sum(sums_of(scores), scores.lengths(), noise);

@@ -80,10 +80,6 @@ struct NextToken {
 /// prior probability. noise: TextMemory::noise().
 NextToken by_score(const WindowScores& scores, double noise);
 
-/// The same from sums [V], each token's sum of scores over windows of these lengths; window_scores
-/// stays empty.
-NextToken by_sum(std::span<const float> sums, std::span<const int64_t> lengths, double noise);
-
 /// Reads a text token by token and scores every token of the vocabulary as the next one. Each read
 /// costs one pass over C (in shards: over one shard for each window), however much text came
 /// before, and sees what the memory holds at the time.
