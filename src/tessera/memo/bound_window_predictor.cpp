@@ -52,7 +52,7 @@ BoundWindowPredictor::BoundWindowPredictor(const Documents& documents,
       [&](int64_t k) { return index_pairs(documents, window_lengths_[static_cast<size_t>(k)]); });
   for (const auto& pairs : index) count_pairs(pairs);
   for (const double energy : energies_) mean_energy_ += energy / shards;
-  const auto places = choose_places(documents, probes, seed);
+  const auto places = choose_places(documents, probes);
   probes_ = theory::parallel_runs(static_cast<int64_t>(places.size()), [&](int64_t probe) {
     const Place& place = places[static_cast<size_t>(probe)];
     return make_probe(documents[place.document], place.position, index);
@@ -89,7 +89,7 @@ void BoundWindowPredictor::count_pairs(const std::vector<Pair>& pairs) {
 }
 
 std::vector<BoundWindowPredictor::Place> BoundWindowPredictor::choose_places(
-    const Documents& documents, int64_t probes, uint64_t seed) const {
+    const Documents& documents, int64_t probes) const {
   const int64_t shortest = window_lengths_.front();
   std::vector<int64_t> ends;  // running count of the positions at the end of each document
   int64_t places = 0;
@@ -100,7 +100,7 @@ std::vector<BoundWindowPredictor::Place> BoundWindowPredictor::choose_places(
                  "BoundWindowPredictor: no document holds a window of {} and its next token",
                  shortest);
   std::vector<Place> chosen;
-  for (const int64_t place : choose(places, probes, seed)) {
+  for (const int64_t place : choose(places, probes, seed_)) {
     const auto document = static_cast<size_t>(std::ranges::upper_bound(ends, place) - ends.begin());
     const int64_t from_end = ends[document] - place;
     chosen.push_back({document, static_cast<int64_t>(documents[document].size()) - from_end});

@@ -50,7 +50,7 @@ class BoundWindowPredictor final : public RecallPredictor {
 
   std::vector<Pair> index_pairs(const Documents& documents, int64_t length) const;
   void count_pairs(const std::vector<Pair>& pairs);
-  std::vector<Place> choose_places(const Documents& documents, int64_t probes, uint64_t seed) const;
+  std::vector<Place> choose_places(const Documents& documents, int64_t probes) const;
   Probe make_probe(std::span<const int32_t> document, int64_t position,
                    const std::vector<std::vector<Pair>>& index) const;
 
