@@ -40,9 +40,8 @@ TextEncoder::TextEncoder(Tokenizer tokenizer, SpecialTokens special)
     : tokenizer_(std::move(tokenizer)),
       newlines_separate_(newlines_separate(tokenizer_.content())) {
   const auto& added = tokenizer_.content().added_tokens;
-  const bool recognised = special == SpecialTokens::kRecognised;
-  working_ = std::make_unique<Working>(Working{AddedTokenFinder(added, true, recognised),
-                                               AddedTokenFinder(added, false, recognised)});
+  working_ = std::make_unique<Working>(
+      Working{.early = {added, true, special}, .late = {added, false, special}});
 }
 
 TextEncoder::TextEncoder(TextEncoder&&) = default;

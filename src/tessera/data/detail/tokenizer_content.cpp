@@ -62,9 +62,9 @@ void CharacterModel::encode(std::string_view text, size_t offset, std::vector<in
 }
 
 AddedTokenFinder::AddedTokenFinder(const std::vector<AddedToken>& tokens, bool early,
-                                   bool find_special) {
+                                   SpecialTokens special) {
   for (const AddedToken& token : tokens) {
-    if (token.early != early || (token.special && !find_special)) continue;
+    if (token.early != early || (token.special && special == SpecialTokens::kAsText)) continue;
     by_first_byte_[static_cast<uint8_t>(token.name.front())].push_back(token);
     empty_ = false;
   }

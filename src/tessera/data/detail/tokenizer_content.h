@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tessera/data/detail/bpe_model.h"
+#include "tessera/data/tokenizer.h"
 
 namespace tessera {
 
@@ -44,8 +45,8 @@ struct AddedToken {
 /// place the longest.
 class AddedTokenFinder {
  public:
-  /// Finds the tokens of `tokens` with this `early`, the special ones only if asked.
-  AddedTokenFinder(const std::vector<AddedToken>& tokens, bool early, bool find_special);
+  /// Finds the tokens of `tokens` with this `early`, the special ones only if they are recognised.
+  AddedTokenFinder(const std::vector<AddedToken>& tokens, bool early, SpecialTokens special);
 
   struct Match {
     size_t begin, end;        // bytes of the text, stripped white space included
