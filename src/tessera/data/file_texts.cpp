@@ -73,23 +73,15 @@ class PageText {
   }
 
   void add(char c) {
-    if (kept_spaces_ > 0 && (c == ' ' || c == '\n' || c == '\t')) {
-      flush();
-      text_ += c;
-      return;
-    }
-    if (is_space(c)) {
+    const bool is_kept = kept_spaces_ > 0 && (c == ' ' || c == '\n' || c == '\t');
+    if (is_space(c) && !is_kept) {
       if (between_ == 0) between_ = ' ';
       return;
     }
-    flush();
-    text_ += c;
-  }
-
-  void flush() {
     const char between = std::exchange(between_, 0);
     const bool begins_line = text_.empty() || text_.back() == '\n';
     if (between != 0 && !begins_line) text_ += between;
+    text_ += c;
   }
 
   std::string text_;
