@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -83,16 +84,18 @@ TEST_P(IntegerLoopsTest, SignProductsCountEqualAndDifferentSigns) {
       }
 }
 
-TEST_P(IntegerLoopsTest, CorrelationReadRoundsTheExactSumOnce) {
+/// By the loop for entries of this type.
+template <typename Entry, typename Loop>
+void expect_exact_sums(const Loop& read, simd::InstructionSet set) {
+  constexpr int64_t kMost = std::numeric_limits<Entry>::max();
+  RandomStream random(11);
   for (const int64_t queries : {1, 2, 3, 4, 5})
     for (const int64_t rows : {1, 7, 8, 67})
       for (const int64_t columns : {1, 15, 64, 201}) {
-        const auto keys = random_numbers<int8_t>(random_, queries * rows, -128, 127);
-        const auto entries =
-            random_numbers<int32_t>(random_, rows * columns, -INT32_MAX, INT32_MAX);
+        const auto keys = random_numbers<int8_t>(random, queries * rows, -128, 127);
+        const auto entries = random_numbers<Entry>(random, rows * columns, -kMost, kMost);
         std::vector<float> values(static_cast<size_t>(queries * columns));
-        correlation_read({queries, rows, columns, keys.data(), entries.data(), values.data()},
-                         GetParam());
+        read({queries, rows, columns, keys.data(), entries.data(), values.data()}, set);
         for (int64_t q = 0; q < queries; ++q)
           for (int64_t j = 0; j < columns; ++j) {
             int64_t sum = 0;
@@ -103,6 +106,11 @@ TEST_P(IntegerLoopsTest, CorrelationReadRoundsTheExactSumOnce) {
                 << queries << " " << rows << " " << columns;
           }
       }
+}
+
+TEST_P(IntegerLoopsTest, CorrelationReadRoundsTheExactSumOnce) {
+  expect_exact_sums<int32_t>(correlation_read, GetParam());
+  expect_exact_sums<int16_t>(short_correlation_read, GetParam());
 }
 
 TEST_P(IntegerLoopsTest, DigitPlanesAddUpToTheEntries) {
