@@ -238,6 +238,15 @@ TEST(Config, DescribesEveryField) {
   EXPECT_THAT(text, HasSubstr("[inner] the inner part\n  rate = 0.5"));
 }
 
+TEST(Config, ListsTheLeavesOfNestedTablesInTheirOrder) {
+  const auto leaves = config::leaves(
+      parse(R"({"train":{"steps":5,"empty":{},"adam":{"betas":[0.9,1]}},"data":null,"a":"text"})"));
+  const std::vector<std::pair<std::string, Json>> expected = {
+      {"train.steps", 5}, {"train.adam.betas", {0.9, 1}}, {"data", nullptr}, {"a", "text"}};
+  EXPECT_EQ(leaves, expected);
+  EXPECT_TRUE(config::leaves(Json::object()).empty());
+}
+
 TEST(Toml, IsReadWithLineAndColumnOfAFault) {
   const TemporaryFolder folder;
   write_file(folder / "good.toml", "heads = 8\nsizes = [3]\n[inner]\nrate = 0.25\n");

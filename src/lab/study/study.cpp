@@ -102,13 +102,9 @@ struct SettingValue {
 };
 
 /// Every scalar or array of nested settings, in their order.
-std::vector<SettingValue> flattened(const Json& settings, const std::string& prefix = "") {
+std::vector<SettingValue> flattened(const Json& settings) {
   std::vector<SettingValue> flat;
-  for (const auto& [name, value] : settings.items()) {
-    const auto own = value.is_object() ? flattened(value, prefix + name + ".")
-                                       : std::vector<SettingValue>{{prefix + name, value.dump()}};
-    flat.insert(flat.end(), own.begin(), own.end());
-  }
+  for (const auto& [path, value] : config::leaves(settings)) flat.push_back({path, value.dump()});
   return flat;
 }
 

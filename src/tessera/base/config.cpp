@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/suggestion.h"
@@ -135,6 +136,18 @@ std::string shown(const Json& json) {
   std::string text = json.dump(-1, ' ', true, Json::error_handler_t::replace);
   if (text.size() > kShown) text = text.substr(0, kShown) + "…";
   return text;
+}
+
+std::vector<std::pair<std::string, Json>> leaves(const Json& table, const std::string& where) {
+  std::vector<std::pair<std::string, Json>> all;
+  for (const auto& [key, value] : table.items()) {
+    const std::string path = path_of(where, key);
+    if (value.is_object())
+      std::ranges::move(leaves(value, path), std::back_inserter(all));
+    else
+      all.emplace_back(path, value);
+  }
+  return all;
 }
 
 size_t index_of_name(std::span<const std::string_view> names, std::string_view name,

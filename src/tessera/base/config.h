@@ -206,6 +206,10 @@ auto saying_where(const std::string& where, const Work& work) {
 /// meant or else the tables there are, and as from_json() does.
 void read_tables(const Json& json, const std::vector<Table>& tables, const std::string& where);
 
+/// Every value that nested tables hold, in their order, with its path: "train.steps". A list is one
+/// value. where: prefix of the paths; "" for none.
+std::vector<std::pair<std::string, Json>> leaves(const Json& table, const std::string& where = "");
+
 /// A value as a message shows it: in its first characters, and in plain ASCII where it is foreign.
 std::string shown(const Json& json);
 

@@ -26,20 +26,9 @@ std::string fact_text(const Json& value) {
   return text;
 }
 
-// Nested objects become "machine.cores": one line per scalar or array.
-void flatten(const Json& json, const std::string& path,
-             std::vector<std::pair<std::string, std::string>>& facts) {
-  if (json.is_object()) {
-    for (const auto& [name, value] : json.items())
-      flatten(value, path.empty() ? name : path + "." + name, facts);
-  } else {
-    facts.emplace_back(path, fact_text(json));
-  }
-}
-
 std::vector<std::pair<std::string, std::string>> facts_of(const Json& json) {
   std::vector<std::pair<std::string, std::string>> facts;
-  flatten(json, "", facts);
+  for (const auto& [name, value] : config::leaves(json)) facts.emplace_back(name, fact_text(value));
   return facts;
 }
 

@@ -43,15 +43,10 @@ fs::path lock_path(const fs::path& folder, Start start) {
   return folder / "lock";
 }
 
-/// "train.learning_rate" and so on with their values, however deep the tables.
-std::map<std::string, Json> leaves(const Json& table, const std::string& prefix = "") {
-  std::map<std::string, Json> result;
-  for (const auto& [key, value] : table.items())
-    if (value.is_object())
-      result.merge(leaves(value, prefix + key + "."));
-    else
-      result[prefix + key] = value;
-  return result;
+/// config::leaves by their paths.
+std::map<std::string, Json> leaves_of(const Json& table) {
+  const auto leaves = config::leaves(table);
+  return {leaves.begin(), leaves.end()};
 }
 
 /// Throws UsageError where a run in `folder` that began with `before` may not continue with `now`.
@@ -64,8 +59,8 @@ void check_same_run(const fs::path& folder, const Json& before, const Json& now)
                                                    "train.sample_every",
                                                    "train.tensorboard",
                                                    "train.csv"};
-  const auto began = leaves(before);
-  for (const auto& [key, value] : leaves(now)) {
+  const auto began = leaves_of(before);
+  for (const auto& [key, value] : leaves_of(now)) {
     const auto old = began.find(key);
     if (old == began.end() || old->second == value) continue;
     if (key.starts_with("sample.") || kMayChange.count(key)) continue;
