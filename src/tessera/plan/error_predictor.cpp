@@ -171,7 +171,6 @@ MemorySummary summarise_zipf_memory(int64_t inputs, int32_t outputs, double alph
 
 double predicted_error(const MemorySummary& summary, int64_t dimension,
                        const OnShare& on_progress) {
-  check_argument(dimension >= 1, "predicted_error: dimension {}; at least 1 is needed", dimension);
   std::vector<double> errors(summary.inputs.size());
   std::atomic<size_t> done = 0;
   parallel_for(static_cast<int64_t>(errors.size()), [&](int64_t k) {

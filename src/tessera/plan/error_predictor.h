@@ -55,15 +55,16 @@ enum class RivalScores { kIndependent, kCoupled };
 /// score, the length of what the wrong outputs add to the answer, and the largest coefficient among
 /// them. Coupled, 1 - recall is within 3 % of simulation for equally weighted associations;
 /// independent, within 5 % mostly for d >= 50, too high by 20 % at d = 20 where errors are rare.
+/// Throws UsageError unless d >= 2: on a line outputs are equal or opposite, and which of the equal
+/// ones is answered cannot be predicted.
 double predicted_recall(const MemorySummary& summary, const InputGroup& input, int64_t dimension,
                         RivalScores scores = RivalScores::kCoupled);
 
 /// Told how much of some work is done, from 0 to 1, in the thread that asked for it.
 using OnShare = std::function<void(double share)>;
 
-/// Expected population error for N and M as large as they may be: predicted_recall over the groups.
-/// Meant for d >= 2: on a line outputs are equal or opposite, and which of the equal ones is
-/// answered is not predicted. Throws UsageError unless d >= 1.
+/// Expected population error for N and M as large as they may be: predicted_recall over the groups,
+/// as which it throws.
 double predicted_error(const MemorySummary& summary, int64_t dimension,
                        const OnShare& on_progress = {});
 

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "tessera/base/error.h"
 #include "tessera/base/statistics.h"
 #include "tessera/plan/error_predictor.h"
 
@@ -212,7 +213,7 @@ class Rivals {
          const Fineness& fineness)
       : dimension_(dimension),
         step_(fineness.step),
-        tails_(gamma_nodes(std::max(1.0, dimension - 1) / 2, fineness.tails)) {
+        tails_(gamma_nodes((dimension - 1) / 2, fineness.tails)) {
     for (const double tail : tails_.at) roots_.push_back(std::sqrt(tail));
     for (size_t g = 0; g < summary.outputs.size(); ++g) {
       const OutputGroup& group = summary.outputs[g];
@@ -429,6 +430,7 @@ class Rivals {
 
 double predicted_recall(const MemorySummary& summary, const InputGroup& input, int64_t dimension,
                         RivalScores scores) {
+  check_argument(dimension >= 2, "predicted_recall: dimension {}; at least 2 is needed", dimension);
   if (summary.total_energy() == 0) return 1 / summary.output_count();
   const auto d = static_cast<double>(dimension);
   const Fineness fine = fineness(summary, d, scores);
