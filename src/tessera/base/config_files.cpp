@@ -137,9 +137,8 @@ std::string suggestion_for(const std::string& key, const std::vector<Table>& tab
         paths.push_back(fmt::format("{}.{}", table.name, field.name));
       }
   }
-  const std::string meant = suggestion(key, names);
-  for (size_t i = 0; i < names.size(); ++i)
-    if (meant == suggestion(names[i], {names[i]})) return suggestion(paths[i], {paths[i]});
+  if (const auto meant = nearest_name(key, names))
+    return fmt::format("; did you mean '{}'?", paths[*meant]);
   std::vector<std::string_view> known;
   for (const Table& table : tables) known.push_back(table.name);
   return fmt::format("; there are {}", fmt::join(known, ", "));

@@ -23,19 +23,24 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string suggestion(std::string_view name, const std::vector<std::string>& known) {
-  const std::string* nearest = nullptr;
+std::optional<size_t> nearest_name(std::string_view name, const std::vector<std::string>& known) {
+  std::optional<size_t> found;
   size_t best = std::max<size_t>(2, name.size() / 3) + 1;
-  for (const auto& candidate : known) {
-    const auto [shorter, longer] = std::minmax({name.size(), candidate.size()});
+  for (size_t i = 0; i < known.size(); ++i) {
+    const auto [shorter, longer] = std::minmax({name.size(), known[i].size()});
     if (longer - shorter >= best) continue;  // so many letters are to be added
-    const size_t distance = edit_distance(name, candidate);
+    const size_t distance = edit_distance(name, known[i]);
     if (distance < best) {
       best = distance;
-      nearest = &candidate;
+      found = i;
     }
   }
-  return nearest ? "; did you mean '" + *nearest + "'?" : "";
+  return found;
+}
+
+std::string suggestion(std::string_view name, const std::vector<std::string>& known) {
+  const auto found = nearest_name(name, known);
+  return found ? "; did you mean '" + known[*found] + "'?" : "";
 }
 
 }  // namespace tessera

@@ -1,13 +1,18 @@
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace tessera {
 
-/// "; did you mean 'heads'?" for the known name nearest to `name` by edit distance, or an empty
-/// string where none is near (more than a third of the name's length away, and more than two).
+/// Which of the known names is nearest to `name` by edit distance, the first of several; nothing
+/// where none is near (more than a third of the name's length away, and more than two).
+std::optional<size_t> nearest_name(std::string_view name, const std::vector<std::string>& known);
+
+/// "; did you mean 'heads'?" for the nearest of the known names, or an empty string.
 std::string suggestion(std::string_view name, const std::vector<std::string>& known);
 
 }  // namespace tessera
