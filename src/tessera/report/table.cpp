@@ -21,6 +21,14 @@ std::string padded(const std::string& text, std::size_t width, bool right) {
   return right ? fill + text : text + fill;
 }
 
+/// Quoted where it holds a comma, a quote or a line end (RFC 4180).
+std::string csv_field(std::string field) {
+  if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
+  for (std::size_t at = 0; (at = field.find('"', at)) != std::string::npos; at += 2)
+    field.insert(at, 1, '"');
+  return '"' + field + '"';
+}
+
 std::string html_cell(const Cell& cell, bool right) {
   std::string tag = right ? "<td class=\"number\"" : "<td";
   const std::string shown = cell.is_number() ? readable_number(cell.shown()) : cell.shown();
@@ -107,14 +115,6 @@ std::string Table::text() const {
   add_line([&](std::size_t c) { return std::string(widths[c], '-'); });
   for (const auto& row : rows_) add_line([&](std::size_t c) { return one_line(row[c].shown()); });
   return text;
-}
-
-std::string csv_field(std::string_view text) {
-  std::string field(text);
-  if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
-  for (std::size_t at = 0; (at = field.find('"', at)) != std::string::npos; at += 2)
-    field.insert(at, 1, '"');
-  return '"' + field + '"';
 }
 
 std::string Table::csv() const {

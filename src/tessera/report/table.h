@@ -67,7 +67,4 @@ class Table {
   std::vector<std::vector<Cell>> rows_;
 };
 
-/// One field of a CSV file: quoted where it holds a comma, a quote or a line end (RFC 4180).
-std::string csv_field(std::string_view text);
-
 }  // namespace tessera
