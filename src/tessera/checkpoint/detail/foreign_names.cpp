@@ -122,8 +122,7 @@ at::Tensor to_form(const at::Tensor& own, const ForeignTensor& foreign) {
 void copy_from_form(const at::Tensor& foreign_values, const ForeignTensor& foreign,
                     const at::Tensor& destination) {
   at::NoGradGuard no_grad;
-  const at::Tensor part =
-      foreign.form == kSlotsApart ? destination[foreign.part] : at::Tensor(destination);
+  const at::Tensor part = foreign.form == kSlotsApart ? destination[foreign.part] : destination;
   if (foreign.form == kTransposed && destination.dim() == 2)
     part.copy_(foreign_values.t());
   else
