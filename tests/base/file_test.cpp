@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -163,13 +162,11 @@ TEST(AtomicFile, AFullDiskLeavesTheOldFileAndNoRubbish) {
 
 TEST(RemoveUnfinishedFiles, TakesOnlyWhatAKilledWriterLeft) {
   const TemporaryFolder folder;
-  const pid_t child = ::fork();
-  if (child == 0) {
+  test::Process([&] {
     AtomicFile file(folder / "file");
     file.write("half");
-    ::kill(::getpid(), SIGKILL);
-  }
-  ::waitpid(child, nullptr, 0);
+    return ::raise(SIGKILL);
+  }).wait();
   write_file(folder / "notes.backup", "keep");
   ASSERT_EQ(entries(folder.path()), 2u);
   remove_unfinished_files(folder.path());
