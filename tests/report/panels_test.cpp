@@ -4,12 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <regex>
-
 #include "tessera/base/error.h"
 #include "tessera/report/heat_map.h"
-#include "tessera/report/line_chart.h"
 
 namespace tessera {
 namespace {
@@ -69,22 +65,6 @@ TEST(Panels, ListTheNumbersOfAll) {
             "before,row,a,b\nbefore,r,0.25,0.75\n"
             "after,row,a,b\nafter,r,0.25,0.75\n");
   EXPECT_THROW(panels.add(nullptr), UsageError);
-}
-
-TEST(LineChart, BandsOnALogAxisAreAsHighBelowAsAbove) {
-  LineChart chart("Error", {"d"}, {"error", Scale::kLog});
-  chart.add({"ours", {{1, 0.01, 0.09}, {2, 0.01, 0.09}}});  // the mean less the spread is negative
-  const std::string body = chart.draw(ChartWidth::kWide).body;
-  std::smatch band, line;
-  ASSERT_TRUE(std::regex_search(body, band, std::regex("band\" d=\"([^\"]*)\"")));
-  ASSERT_TRUE(std::regex_search(body, line, std::regex(" line\" d=\"M[0-9.]+ ([0-9.]+)")));
-  std::vector<double> heights;
-  const std::string path = band[1];
-  const std::regex point("[ML][0-9.]+ ([0-9.]+)");
-  for (std::sregex_iterator at(path.begin(), path.end(), point), end; at != end; ++at)
-    heights.push_back(std::stod((*at)[1]));
-  const auto [top, bottom] = std::minmax_element(heights.begin(), heights.end());
-  EXPECT_NEAR(*bottom - std::stod(line[1]), std::stod(line[1]) - *top, 0.1);
 }
 
 }  // namespace
