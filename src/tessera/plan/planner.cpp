@@ -34,8 +34,6 @@ OutputLaw OutputLaw::balanced(int64_t outputs) {
   check_argument(outputs >= 1, "OutputLaw: {} outputs; at least one is needed", outputs);
   OutputLaw law;
   law.outputs_ = static_cast<double>(outputs);
-  law.shares_ = {{law.outputs_, 1 / law.outputs_}};
-  law.balanced_ = true;
   return law;
 }
 
@@ -75,7 +73,7 @@ MemorySummary OutputLaw::memory(double stored) const {
                                .output_group = static_cast<int32_t>(memory.outputs.size())});
     memory.outputs.push_back({outputs, energy});
   };
-  if (balanced_) {
+  if (shares_.empty()) {
     const double each = std::floor(stored / outputs_), fuller = stored - each * outputs_;
     add(fuller, each + 1);
     add(outputs_ - fuller, each);

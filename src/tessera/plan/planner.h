@@ -32,9 +32,8 @@ class OutputLaw {
   struct Share {
     double outputs = 0, share = 0;  // how many, and the part of all associations of each
   };
-  std::vector<Share> shares_;
+  std::vector<Share> shares_;  // none where the outputs are balanced
   double outputs_ = 0;
-  bool balanced_ = false;
 };
 
 /// Expected error of reading one of P equally weighted associations in dimension d: the chance that

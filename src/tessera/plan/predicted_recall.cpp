@@ -199,10 +199,9 @@ Fineness fineness(const MemorySummary& summary, double dimension, RivalScores sc
   if (summary.outputs.size() > kManyEnergies) return {5, 1, 0.6};
   const bool coupled = scores == RivalScores::kCoupled;
   return {dimension < 200 ? 7 : 5,
-          coupled && dimension < 100 ? 7
-          : dimension < 200          ? 3
-          : coupled                  ? 3
-                                     : 1,
+          coupled && dimension < 100   ? 7
+          : coupled || dimension < 200 ? 3
+                                       : 1,
           0.45};
 }
 
