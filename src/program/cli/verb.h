@@ -81,8 +81,9 @@ struct VerbHelp {
 ///
 /// An option's name begins with dashes; a name without them is an argument, told by its place. The
 /// value that a variable has when its option is added is the default, and the help shows it.
-/// Numbers must fit their type. An empty text is refused: it is what a shell makes of a variable
-/// that has no value. The variables must live until the verb has run.
+/// Numbers must fit their type. A text that is empty is refused, as a shell makes it of a variable
+/// that has no value; what an optional text or one of several means that is empty is for the verb
+/// to say. The variables must live until the verb has run.
 class Verb {
  public:
   /// The program itself.
