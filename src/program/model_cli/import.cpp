@@ -11,6 +11,7 @@
 #include "program/model_cli/model_verbs.h"
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
+#include "tessera/base/file.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/data/tokenizer.h"
@@ -29,7 +30,7 @@ void read_folder(ImportOptions& options, std::map<std::string, int64_t>& sizes) 
   const std::filesystem::path folder = options.weights;
   options.weights = (folder / "model.safetensors").native();
   if (const auto file = folder / "config.json"; std::filesystem::exists(file)) {
-    const config::Json json = config::read_json(file);
+    const auto json = config::parse_sorted_json(read_file(file, 256 << 20), file.native());
     for (const auto& [ours, theirs] : {std::pair("heads", "n_head"), {"window", "n_positions"}})
       if (const auto found = json.find(theirs); found != json.end() && found->is_number_integer())
         sizes[ours] = found->get<int64_t>();

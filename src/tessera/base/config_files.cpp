@@ -174,8 +174,8 @@ nlohmann::json parse_sorted_json(std::string_view text, const std::string& sourc
   return parse<nlohmann::json>(text, source);
 }
 
-Json read_json(const std::filesystem::path& path) {
-  return parse_json(read_file(path, 256 << 20), path.native());
+Json read_json(const std::filesystem::path& path, uint64_t limit) {
+  return parse_json(read_file(path, limit), path.native());
 }
 
 void set_from_text(Json& json, const std::string& assignment) {
