@@ -117,8 +117,11 @@ std::vector<int64_t> StateDict::shape(const std::string& own_name, size_t rank) 
     throw DataError(path, "tensor '{}' has {} dimensions, expected {}", prefixed(prefix, tensor),
                     found->second.shape.size(), tensor.shape.size());
   sizes = own_shape(tensor.form, found->second.shape);
-  if (tensor.form == TensorForm::kSlotsApart)
-    while (tensors.count(tensors_of(own_name, {sizes[0] + 1, 1, 1, 1}).back().name)) ++sizes[0];
+  if (tensor.form == TensorForm::kSlotsApart) {
+    const auto parts = tensors_of(own_name, {std::ssize(tensors), 1, 1, 1});
+    const auto is_missing = [&](const ForeignTensor& part) { return !tensors.contains(part.name); };
+    sizes[0] = std::ranges::find_if(parts, is_missing) - parts.begin();
+  }
   return sizes;
 }
 
