@@ -134,8 +134,7 @@ void ChartFrame::draw_x_axis(const AxisMap& x, const Ticks& ticks) {
 
 void ChartFrame::draw_x_names(const std::vector<std::string>& names, const std::string& label) {
   const double step = plot_.width() / static_cast<double>(std::max<std::size_t>(names.size(), 1));
-  double widest = 0;
-  for (const std::string& name : names) widest = std::max(widest, text_width(name));
+  const double widest = widest_text(names);
   const double allowed = std::max(step - 4, std::min(widest, 90.0));
   const double needed = std::min(widest, allowed) + 8;
   const auto stride = std::max<std::size_t>(1, static_cast<std::size_t>(std::ceil(needed / step)));

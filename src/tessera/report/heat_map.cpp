@@ -42,12 +42,6 @@ std::string hex(const std::array<int, 3>& colour) {
   return fmt::format("#{:02x}{:02x}{:02x}", colour[0], colour[1], colour[2]);
 }
 
-double widest(const std::vector<std::string>& names) {
-  double width = 0;
-  for (const std::string& name : names) width = std::max(width, text_width(name));
-  return width;
-}
-
 std::string span_name(const std::vector<std::string>& names, std::size_t first, std::size_t last) {
   return first == last ? names[first] : names[first] + " to " + names[last];
 }
@@ -196,7 +190,7 @@ Drawing HeatMap::draw(ChartWidth width) const {
   const std::string key_label = colour_label.empty() ? "" : "colour: " + colour_label;
   const std::string between = row_label_.empty() || key_label.empty() ? "" : "  ·  ";
   frame.draw_head(title(), {}, row_label_ + between + key_label);
-  const double left = std::min(widest(rows_), 120.0) + 10;
+  const double left = std::min(widest_text(rows_), 120.0) + 10;
   const double right = 26 + label_room(ticks);
   const double room = frame.width() - 32 - left - right;
   const double cell =

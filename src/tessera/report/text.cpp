@@ -125,6 +125,12 @@ double text_width(std::string_view text, double font_size) {
   return ems * font_size;
 }
 
+double widest_text(const std::vector<std::string>& lines) {
+  double widest = 0;
+  for (const std::string& line : lines) widest = std::max(widest, text_width(line));
+  return widest;
+}
+
 std::vector<std::string> wrap_text(std::string_view text, double width, double font_size) {
   std::vector<std::string> lines;
   std::string line;

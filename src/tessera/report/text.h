@@ -37,6 +37,8 @@ constexpr double kFontSize = 12;
 
 /// Estimated width in pixels of one line of sans-serif text.
 double text_width(std::string_view text, double font_size = kFontSize);
+/// That of the widest of these lines; 0 where there is none.
+double widest_text(const std::vector<std::string>& lines);
 
 /// The words of `text` on lines at most `width` pixels wide (one word is never broken).
 std::vector<std::string> wrap_text(std::string_view text, double width,

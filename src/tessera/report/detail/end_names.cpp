@@ -30,9 +30,7 @@ std::vector<double> heights_of(const std::vector<EndName>& names, const Box& plo
 }  // namespace
 
 double end_name_room(const std::vector<std::string>& names) {
-  double room = 8;
-  for (const std::string& name : names) room = std::max(room, kSampleRoom + text_width(name));
-  return room;
+  return names.empty() ? 8 : kSampleRoom + widest_text(names);
 }
 
 void draw_end_names(std::vector<EndName> names, const Box& plot, SvgWriter& svg) {
