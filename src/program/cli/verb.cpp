@@ -164,6 +164,12 @@ Option Option::excludes(const Option& other) {
   return *this;
 }
 
+std::string option_help(std::string_view help_of_field) {
+  std::string help(help_of_field);
+  help.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(help.front())));
+  return help;
+}
+
 Verb::Verb(const std::string& name, const std::string& help)
     : program_(std::make_unique<CLI::App>(help, name)), app_(program_.get()) {
   app_->formatter(std::make_shared<HelpPage>());
@@ -307,11 +313,10 @@ std::vector<Option> Verb::add_fields(const std::vector<config::Field>& fields,
                                      const std::vector<std::string_view>& arguments) {
   std::vector<Option> options;
   for (const config::Field& field : fields) {
-    std::string name(field.name), help(field.help);
+    std::string name(field.name);
     std::replace(name.begin(), name.end(), '_', '-');
     if (std::ranges::find(arguments, field.name) == arguments.end()) name = "--" + name;
-    help.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(help.front())));
-    Option option = add_field(name, help, field);
+    Option option = add_field(name, option_help(field.help), field);
     if (field.demand.required) option.required();
     if (std::isfinite(field.demand.most))
       option.between(field.demand.least, field.demand.most);

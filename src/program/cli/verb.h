@@ -70,6 +70,9 @@ struct VerbHelp {
   std::vector<VerbHelp> verbs{};
 };
 
+/// The help of a field as that of an option, which begins with a capital letter.
+std::string option_help(std::string_view help_of_field);
+
 /// A verb of the program: its options, its help page, and what it does. It is written like its help
 /// page:
 ///

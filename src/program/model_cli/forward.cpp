@@ -38,7 +38,7 @@ void add_forward(Verb& program) {
   verb.option("--output", options->output,
               "safetensors to write: logits or y and the last state, loss, grad.<parameter>")
       .required();
-  verb.option("--device", options->forward.device, kDeviceHelp);
+  verb.option("--device", options->forward.device, option_help(kDeviceHelp));
   verb.flag("--gradients", options->forward.gradients, "Also write the gradient of the loss");
   verb.option(
       "--names", options->forward.names,

@@ -266,7 +266,7 @@ void add_inspect(Verb& program) {
   auto options = std::make_shared<InspectArguments>();
   Verb& verb = program.verb(jobs::Inspect::kName, jobs::Inspect::kHelp);
   verb.option("--model", options->model, "Model directory").required();
-  verb.option("--device", options->device, kDeviceHelp);
+  verb.option("--device", options->device, option_help(kDeviceHelp));
   Option text = verb.options(options->job).front();
   text.required(false);
   verb.option("--file", options->file, "The same from a file").excludes(text);

@@ -19,7 +19,7 @@ void add_placement(Verb& verb, Placement& placement) {
   verb.option(
       "--pairs", placement.pairs,
       "Numbers in which the memories keep the pairs that they store (float32 unless given)");
-  verb.option("--device", placement.device, kDeviceHelp);
+  verb.option("--device", placement.device, option_help(kDeviceHelp));
 }
 
 std::unique_ptr<const TokenMemory> store_memory(const ModelFolder& folder, const std::string& model,

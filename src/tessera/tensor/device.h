@@ -6,9 +6,9 @@
 
 namespace tessera {
 
-/// What options that name a device say of it.
+/// What settings and options that name a device say of it.
 constexpr const char* kDeviceHelp =
-    "Device that runs the network: cpu or, where LibTorch has it, cuda (cuda:1 for the second)";
+    "device that runs the network: cpu or, where LibTorch has it, cuda (cuda:1 for the second)";
 
 /// The device of this name: "cpu", "cuda", "cuda:1". From then on the recurrent layers of a GPU
 /// multiply float32 numbers as such; LibTorch lets cuDNN round them to TF32's 10 bits. Throws

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "tessera/base/config.h"
+#include "tessera/tensor/device.h"
 #include "tessera/train/optimizer.h"
 
 namespace tessera {
@@ -142,8 +143,7 @@ struct TrainConfig {
     field("wire_precision", wire_precision,
           "several processes: number format in which they send gradients");
     field("seed", seed, "random seed of the training");
-    field("device", device,
-          "device that runs the network: cpu or, if LibTorch has it, cuda (cuda:1 for the second)");
+    field("device", device, kDeviceHelp);
     field("threads", threads, "processor threads (0: those of --threads)");
   }
 
