@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -51,6 +52,15 @@ TEST_F(NeedleStudy, AsksEveryNetworkEveryKindAtEveryLength) {
   // One training for the Memory Mosaic, whatever its memories keep when it is asked.
   EXPECT_TRUE(std::filesystem::exists(folder_ / "memory-mosaic-rate-0.01"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "memory-mosaic-oldest-pairs-dropped-rate-0.01"));
+}
+
+TEST_F(NeedleStudy, ListsANetworkOnceWhereverItsBoundedMemoriesAreAsked) {
+  config::Json settings = tiny();
+  settings["models"] = {"Memory Mosaic", "GPT, ALiBi", "Memory Mosaic, oldest pairs dropped"};
+  run(settings);
+  const std::string table = read_file(folder_ / "networks.csv");
+  EXPECT_EQ(std::ranges::count(table, '\n'), 1 + 2) << table;
+  EXPECT_THAT(table, testing::Not(testing::HasSubstr("oldest pairs dropped")));
 }
 
 TEST_F(NeedleStudy, RefusesSettingsBeforeAnyTraining) {

@@ -148,10 +148,16 @@ double percent_found(LanguageModel& model, const NeedleConfig& config, MemoryBou
   return 100 * score.perfect_share();
 }
 
+/// A network after its training, under the name of the first reader that it is.
+struct TrainedNetwork {
+  std::string name;
+  Json model;
+  BestRate best;
+};
+
 /// One reader and what it found: of each kind and length, and of one number at each depth.
 struct Found {
   std::string name;
-  const BestRate* training;
   std::vector<std::vector<double>> by_kind;   ///< [kinds][lengths]
   std::vector<std::vector<double>> by_depth;  ///< [depths][lengths]
 };
@@ -172,7 +178,7 @@ Found ask(const StudyContext& context, const NeedleSettings& settings, const Rea
   auto& model = dynamic_cast<LanguageModel&>(best.training.learner->model());
   const uint64_t seed = task::split_seed(context.seed(), task::Split::kTest);
   const MemoryBound bound{reader.bound.pairs > 0 ? settings.window : 0, reader.bound.eviction};
-  Found found{reader.name, &best, {}, {}};
+  Found found{reader.name, {}, {}};
   for (const NeedleKind kind : kKinds) {
     auto& row = found.by_kind.emplace_back();
     for (const int64_t times : settings.windows)
@@ -249,20 +255,18 @@ void add_depths(const std::vector<Found>& all, const NeedleSettings& settings,
                     "before the question at the bottom.");
 }
 
-Table network_table(const std::vector<Found>& all, int64_t window) {
+Table network_table(const std::vector<TrainedNetwork>& networks, int64_t window) {
   Table table(
       "The networks, each with the best of the learning rates that were tried",
       {"network", "parameters", "state (bytes a token)", "right digits in training's window (%)",
        "updates", "training tokens/s", "rate", "rates tried"});
-  const BestRate* before = nullptr;
-  for (const Found& found : all) {
-    if (std::exchange(before, found.training) == found.training) continue;
-    const auto& [learner, trained] = found.training->training;
-    table.add_row({found.name, learner->parameter_count(),
+  for (const auto& [name, model, best] : networks) {
+    const auto& [learner, trained] = best.training;
+    table.add_row({name, learner->parameter_count(),
                    state_bytes_per_token(learner->model(), window),
                    Cell::fixed(100 * trained.test.at("accuracy"), 2), trained.steps,
                    Cell::fixed(trained.units_per_second * static_cast<double>(window), 0),
-                   fmt::format("{:g}", found.training->rate), found.training->tried});
+                   fmt::format("{:g}", best.rate), best.tried});
   }
   return table;
 }
@@ -299,24 +303,24 @@ void run_needle(StudyContext& context) {
   for (const int64_t times : settings.windows)
     for (const NeedleKind kind : kKinds) task::Needle(settings.task(kind, times));
   for (const Reader& reader : chosen) training_of(context, settings, reader.model).check();
-  std::vector<std::pair<Json, BestRate>> trained;
-  trained.reserve(chosen.size());  // they are pointed at
+  std::vector<TrainedNetwork> networks;
   std::vector<Found> all;
   for (const Reader& reader : chosen) {
-    auto known = std::ranges::find(trained, reader.model, &std::pair<Json, BestRate>::first);
-    if (known == trained.end())
-      known =
-          trained.emplace(trained.end(), reader.model,
+    auto known = std::ranges::find(networks, reader.model, &TrainedNetwork::model);
+    if (known == networks.end()) {
+      networks.push_back({reader.name, reader.model,
                           train_at_best_rate(context, training_of(context, settings, reader.model),
                                              settings.learning_rates, settings.solved, reader.name,
-                                             folder_name(reader.name)));
-    all.push_back(ask(context, settings, reader, known->second));
+                                             folder_name(reader.name))});
+      known = networks.end() - 1;
+    }
+    all.push_back(ask(context, settings, reader, known->best));
   }
   StudyResults& results = context.results();
   conclude(all, settings, results);
   add_lengths(all, settings, results);
   add_depths(all, settings, results);
-  results.add_table("networks", network_table(all, settings.window));
+  results.add_table("networks", network_table(networks, settings.window));
   add_needle_differences(settings, results);
 }
 
