@@ -21,9 +21,7 @@ const std::string& text() {
 }
 
 Tokenizer train() {
-  BpeTrainer trainer({.vocabulary_size = 4096});
-  trainer.add_text(text());
-  return trainer.train();
+  return learn_bpe({&text(), 1}, 4096);
 }
 
 void encode(benchmark::State& state) {

@@ -47,16 +47,13 @@ struct Sample {
 };
 
 Sample sample_of(const std::string& path, size_t tokens) {
-  Sample sample{{}, {}, Tokenizer::bytes(EndOfText::kAbsent)};
-  BpeTrainer trainer({.vocabulary_size = 4096});
+  std::vector<std::string> all;
   size_t bytes = 0;  // a token has four, about
   TextSource::from_path(path).for_each([&](const std::string&, std::string_view text) {
-    if (bytes < 8 * tokens) trainer.add_text(sample.texts.emplace_back(text));
+    if (bytes < 8 * tokens) all.emplace_back(text);
     bytes += text.size();
   });
-  sample.tokenizer = trainer.train();
-  std::vector<std::string> all = std::move(sample.texts);
-  sample.texts.clear();
+  Sample sample{{}, {}, learn_bpe(all, 4096)};
   for (const std::string& text : all) {
     if (sample.tokens == tokens) break;
     Tokens document = sample.tokenizer.encode(text);

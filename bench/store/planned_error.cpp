@@ -37,14 +37,13 @@ constexpr double kNoiseAllowed = 0.01;
 std::pair<Documents, int64_t> documents_of(const std::string& path) {
   std::vector<std::string> texts;
   size_t bytes = 0;
-  BpeTrainer trainer({.vocabulary_size = 4096});
   TextSource::from_path(path).for_each([&](const std::string&, std::string_view text) {
     text = text.substr(0, kMostBytes - std::min(kMostBytes, bytes));
     text = text.substr(0, utf8::valid_prefix(text));
     bytes += text.size();
-    if (!text.empty()) trainer.add_text(texts.emplace_back(text));
+    if (!text.empty()) texts.emplace_back(text);
   });
-  const Tokenizer tokenizer = trainer.train();
+  const Tokenizer tokenizer = learn_bpe(texts, 4096);
   Documents documents;
   for (const auto& text : texts) documents.push_back(tokenizer.encode(text));
   return {std::move(documents), tokenizer.vocabulary_size()};

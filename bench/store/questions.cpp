@@ -37,18 +37,9 @@ struct Prompt {
   std::string text, next;
 };
 
-std::vector<std::string> texts_of(const std::string& path) {
-  std::vector<std::string> texts;
-  TextSource::from_path(path).for_each(
-      [&](const std::string&, std::string_view text) { texts.emplace_back(text); });
-  return texts;
-}
-
 void make_store(const std::filesystem::path& folder, const std::vector<std::string>& texts,
                 double error) {
-  BpeTrainer trainer({.vocabulary_size = 4096});
-  for (const auto& text : texts) trainer.add_text(text);
-  const Tokenizer tokenizer = trainer.train();
+  const Tokenizer tokenizer = learn_bpe(texts, 4096);
   std::vector<std::vector<int32_t>> documents;
   for (const auto& text : texts) documents.push_back(tokenizer.encode(text));
   memo::TextMemoryConfig config{.vocabulary = tokenizer.vocabulary_size()};
@@ -180,7 +171,7 @@ void ask_with_slips(const store::MemoStore& store, const std::vector<std::string
 }
 
 const Program program("store/questions", "TEXTS [ERROR [PROMPTS]]", [](const Words& words) {
-  const auto texts = texts_of(words[0]);
+  const auto texts = read_texts(words[0]);
   const test::TemporaryFolder temporary;
   const auto folder = temporary / "store";
   make_store(folder, texts, words.size() > 1 ? std::stod(words[1]) : 0.01);
