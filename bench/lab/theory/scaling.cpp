@@ -4,6 +4,7 @@
 #include <benchmark/benchmark.h>
 
 #include <cmath>
+#include <tuple>
 #include <vector>
 
 #include "bench/support/program.h"
@@ -103,22 +104,13 @@ void gaussian_field(benchmark::State& state) {
 }
 
 const Program program("lab/theory/scaling", [] {
-  benchmark::RegisterBenchmark("error_by_forming_w", error_by_forming_w)
-      ->Arg(100)
-      ->Arg(1000)
-      ->Unit(benchmark::kMillisecond);
-  benchmark::RegisterBenchmark("error_by_class_aggregation", error_by_class_aggregation)
-      ->Arg(100)
-      ->Arg(1000)
-      ->Unit(benchmark::kMillisecond);
-  benchmark::RegisterBenchmark("descent_on_w", descent_on_w)
-      ->Arg(100)
-      ->Arg(1000)
-      ->Unit(benchmark::kMicrosecond);
-  benchmark::RegisterBenchmark("descent_on_scores", descent_on_scores)
-      ->Arg(100)
-      ->Arg(1000)
-      ->Unit(benchmark::kMicrosecond);
+  for (const auto& [name, measure, unit] :
+       {std::tuple("error_by_forming_w", &error_by_forming_w, benchmark::kMillisecond),
+        std::tuple("error_by_class_aggregation", &error_by_class_aggregation,
+                   benchmark::kMillisecond),
+        std::tuple("descent_on_w", &descent_on_w, benchmark::kMicrosecond),
+        std::tuple("descent_on_scores", &descent_on_scores, benchmark::kMicrosecond)})
+    benchmark::RegisterBenchmark(name, measure)->Arg(100)->Arg(1000)->Unit(unit);
   benchmark::RegisterBenchmark("million_inputs", million_inputs)
       ->Arg(256)
       ->Unit(benchmark::kSecond)
