@@ -14,14 +14,8 @@ namespace {
 constexpr std::string_view kTownPeople[] = {"Mary", "Fred", "Bill", "Julie"};
 constexpr std::string_view kTownPlaces[] = {"school", "kitchen", "bedroom",
                                             "park",   "cinema",  "office"};
+constexpr std::string_view kAfterwards[] = {"Afterwards", "Then", "After that", "Following that"};
 constexpr int kRounds = 5;
-
-/// "Then", "After that", …
-std::string_view afterwards(Narrator& narrator) {
-  static constexpr std::string_view kWords[] = {"Afterwards", "Then", "After that",
-                                                "Following that"};
-  return narrator.pick(kWords);
-}
 
 struct Whereabouts {
   std::string_view place;
@@ -51,7 +45,7 @@ void simulate_negation(Narrator& narrator) {
       claims[name] = {of, is_there, narrator.tell(fmt::format("{} {} the {}.", name, said, of))};
     };
     if (narrator.chance(0.5))
-      say(narrator.moved_to(), place = other, true);
+      say(narrator.pick(kMovedTo), place = other, true);
     else if (narrator.chance(0.5))
       say("is in", place, true);
     else
@@ -89,7 +83,7 @@ void simulate_indefinite(Narrator& narrator) {
       text = fmt::format("{} is either in the {} or the {}.", name, places[0], places[1]);
     } else {
       text = fmt::format("{} {} the {}.", name,
-                         narrator.chance(0.5) ? "is in" : narrator.moved_to(), places[0]);
+                         narrator.chance(0.5) ? "is in" : narrator.pick(kMovedTo), places[0]);
     }
     const int64_t line = narrator.tell(text);
     claims[name] = {std::move(places), line};
@@ -113,8 +107,8 @@ void simulate_coreference(Narrator& narrator) {
     const std::string_view first = narrator.pick(kRooms), second = narrator.pick_but(kRooms, first);
     const bool female = name == "Mary" || name == "Sandra";
     const int64_t line =
-        narrator.tell(fmt::format("{} {} the {}.", name, narrator.moved_to(), first));
-    const std::string_view moved = narrator.moved_to(), then = afterwards(narrator);
+        narrator.tell(fmt::format("{} {} the {}.", name, narrator.pick(kMovedTo), first));
+    const std::string_view moved = narrator.pick(kMovedTo), then = narrator.pick(kAfterwards);
     narrator.tell(fmt::format("{} {} {} the {}.", then, female ? "she" : "he", moved, second));
     known[name] = {second, {line, line + 1}};
     ask_where(narrator, known);
@@ -126,8 +120,8 @@ void simulate_conjunction(Narrator& narrator) {
   const auto tell = [&] {
     const std::string_view one = narrator.pick(kPeople), other = narrator.pick_but(kPeople, one),
                            place = narrator.pick(kRooms);
-    const int64_t line =
-        narrator.tell(fmt::format("{} and {} {} the {}.", one, other, narrator.moved_to(), place));
+    const int64_t line = narrator.tell(
+        fmt::format("{} and {} {} the {}.", one, other, narrator.pick(kMovedTo), place));
     known[one] = known[other] = {place, {line}};
   };
   for (int round = 0; round < kRounds; ++round) {
@@ -142,9 +136,9 @@ void simulate_compound_coreference(Narrator& narrator) {
   for (int round = 0; round < kRounds; ++round) {
     const std::string_view one = narrator.pick(kPeople), other = narrator.pick_but(kPeople, one);
     const std::string_view first = narrator.pick(kRooms), second = narrator.pick_but(kRooms, first);
-    const int64_t line =
-        narrator.tell(fmt::format("{} and {} {} the {}.", one, other, narrator.moved_to(), first));
-    const std::string_view moved = narrator.moved_to(), then = afterwards(narrator);
+    const int64_t line = narrator.tell(
+        fmt::format("{} and {} {} the {}.", one, other, narrator.pick(kMovedTo), first));
+    const std::string_view moved = narrator.pick(kMovedTo), then = narrator.pick(kAfterwards);
     narrator.tell(fmt::format("{} they {} the {}.", then, moved, second));
     known[one] = known[other] = {second, {line, line + 1}};
     ask_where(narrator, known);
@@ -187,10 +181,10 @@ void tell_visit(Narrator& narrator, std::map<std::string_view, Day>& days) {
     std::string when(kTimes[time]);
     std::string text;
     if (narrator.chance(0.5)) {
-      text = fmt::format("{} {} the {} {}.", name, narrator.moved_to(), place, when);
+      text = fmt::format("{} {} the {} {}.", name, narrator.pick(kMovedTo), place, when);
     } else {
       when[0] = static_cast<char>(when[0] - 'a' + 'A');
-      text = fmt::format("{} {} {} the {}.", when, name, narrator.moved_to(), place);
+      text = fmt::format("{} {} {} the {}.", when, name, narrator.pick(kMovedTo), place);
     }
     day.visits[time] = Day::Visit{place, narrator.tell(text)};
     return;

@@ -306,13 +306,13 @@ void simulate_motivations(Narrator& narrator) {
         narrator.ask(fmt::format("Where will {} go?", who), std::string(place), {person.line});
         break;
       case 1:
-        narrator.tell(fmt::format("{} {} the {}.", person.name, narrator.moved_to(), place));
+        narrator.tell(fmt::format("{} {} the {}.", person.name, narrator.pick(kMovedTo), place));
         narrator.ask(fmt::format("Why did {} go to the {}?", who, place), std::string(mood),
                      {person.line});
         break;
       case 2:
         narrator.tell(
-            fmt::format("{} {} the {} there.", person.name, narrator.picked_up(), object));
+            fmt::format("{} {} the {} there.", person.name, narrator.pick(kPickedUp), object));
         narrator.ask(fmt::format("Why did {} get the {}?", who, object), std::string(mood),
                      {person.line});
         break;

@@ -137,8 +137,8 @@ void Household::move() {
   const auto p = static_cast<size_t>(narrator_.random().below(people_.size()));
   Person& person = people_[p];
   const std::string_view room = person.room = narrator_.pick_but(rooms_, person.room);
-  person.told = Place{
-      room, narrator_.tell(fmt::format("{} {} the {}.", person.name, narrator_.moved_to(), room))};
+  person.told = Place{room, narrator_.tell(fmt::format("{} {} the {}.", person.name,
+                                                       narrator_.pick(kMovedTo), room))};
   for (Object& object : objects_)
     if (object.holder == p) follow(object, person.told);
 }
@@ -152,7 +152,7 @@ void Household::get(const Deed& deed) {
   Object& object = objects_[deed.object];
   const std::string there = this->there(habits_.get_there);
   object.last_event = narrator_.tell(
-      fmt::format("{} {} the {}{}.", person.name, narrator_.picked_up(), object.name, there));
+      fmt::format("{} {} the {}{}.", person.name, narrator_.pick(kPickedUp), object.name, there));
   object.holder = deed.person;
   object.way.clear();
   follow(object, person.told);
@@ -165,7 +165,7 @@ void Household::drop(const Deed& deed) {
   Object& object = objects_[deed.object];
   const std::string there = this->there(habits_.drop_there);
   object.last_event = narrator_.tell(
-      fmt::format("{} {} the {}{}.", person.name, narrator_.dropped(), object.name, there));
+      fmt::format("{} {} the {}{}.", person.name, narrator_.pick(kDropped), object.name, there));
   object.holder.reset();
   std::erase(person.carries, object.name);
   person.events.push_back(object.last_event);
@@ -174,8 +174,8 @@ void Household::drop(const Deed& deed) {
 void Household::give(const Deed& deed) {
   Person &giver = people_[deed.person], &receiver = people_[deed.receiver];
   Object& object = objects_[deed.object];
-  object.last_event = narrator_.tell(
-      fmt::format("{} {} the {} to {}.", giver.name, narrator_.gave(), object.name, receiver.name));
+  object.last_event = narrator_.tell(fmt::format(
+      "{} {} the {} to {}.", giver.name, narrator_.pick(kGave), object.name, receiver.name));
   object.holder = deed.receiver;
   std::erase(giver.carries, object.name);
   receiver.carries.push_back(object.name);

@@ -18,6 +18,13 @@ inline constexpr std::string_view kRooms[] = {"kitchen", "bathroom", "bedroom",
                                               "garden",  "office",   "hallway"};
 inline constexpr std::string_view kObjects[] = {"milk", "football", "apple"};
 
+// Ways to say the same.
+inline constexpr std::string_view kMovedTo[] = {"moved to", "went to", "travelled to",
+                                                "journeyed to", "went back to"};
+inline constexpr std::string_view kPickedUp[] = {"picked up", "got", "grabbed", "took"};
+inline constexpr std::string_view kDropped[] = {"dropped", "left", "discarded", "put down"};
+inline constexpr std::string_view kGave[] = {"gave", "handed", "passed"};
+
 /// Writes a simulated story line by line.
 class Narrator : public Draws {
  public:
@@ -31,12 +38,6 @@ class Narrator : public Draws {
   /// Appends a statement; returns the number of its line, from 1.
   int64_t tell(std::string statement);
   void ask(std::string question, std::string answer, std::vector<int64_t> support);
-
-  /// "moved to", "went back to", …
-  std::string_view moved_to();
-  std::string_view picked_up();
-  std::string_view dropped();
-  std::string_view gave();
 
   int64_t questions() const { return questions_; }
   BabiStory take() { return std::move(story_); }

@@ -36,27 +36,6 @@ void Narrator::ask(std::string question, std::string answer, std::vector<int64_t
   ++questions_;
 }
 
-std::string_view Narrator::moved_to() {
-  static constexpr std::string_view kWords[] = {"moved to", "went to", "travelled to",
-                                                "journeyed to", "went back to"};
-  return pick(kWords);
-}
-
-std::string_view Narrator::picked_up() {
-  static constexpr std::string_view kWords[] = {"picked up", "got", "grabbed", "took"};
-  return pick(kWords);
-}
-
-std::string_view Narrator::dropped() {
-  static constexpr std::string_view kWords[] = {"dropped", "left", "discarded", "put down"};
-  return pick(kWords);
-}
-
-std::string_view Narrator::gave() {
-  static constexpr std::string_view kWords[] = {"gave", "handed", "passed"};
-  return pick(kWords);
-}
-
 BabiStory simulate_story(int64_t task, uint64_t seed, int64_t index) {
   const auto tell = simulation_of(task);
   // A stream per task and story; a task has less than 2^48 stories.
