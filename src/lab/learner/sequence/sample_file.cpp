@@ -78,6 +78,9 @@ void FileSamples::begin(TaskShape shape, bool told) {
   for (int64_t width : {shape.vocabulary, shape.input_width, shape.output_width})
     if (width < 0 || width > kMostSymbols || shape.clip < 0)
       refuse("the shape is {}, expected widths from 0 to {}", text(shape), kMostSymbols);
+  if (shape.vocabulary > 0 && shape.input_width > 0)
+    refuse("the shape is {}, expected a vocabulary or an input_width, the other one 0",
+           text(shape));
   grows_ = !told && !demanded_;
   if (demanded_ && !told) {  // as many as the task has
     shape.vocabulary = shape.input_width > 0 ? 0 : demanded_->vocabulary;
@@ -112,6 +115,8 @@ void FileSamples::add(TaskSample sample) {
   if (sample.first_answer < 0 || sample.first_answer > sample.steps - sample.answers)
     refuse("{} answers from step {} on do not fit into {} steps", sample.answers,
            sample.first_answer, sample.steps);
+  if (shape_->targets != TargetKind::kClasses && shape_->output_width == 0)
+    refuse("the answers have no numbers");
   const bool tokens = shape_->input_width == 0;
   if (std::ssize(sample.tokens) != (tokens ? sample.steps : 0))
     refuse("{} tokens, expected {}", sample.tokens.size(), tokens ? sample.steps : 0);

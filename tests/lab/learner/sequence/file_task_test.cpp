@@ -114,6 +114,9 @@ TEST_F(FileTasks, RefuseWhatIsNoSample) {
               HasSubstr("line 2: 0 tokens, expected 1"));
   EXPECT_THAT(refusal(R"({"shape":{"output_width":-1}})"), HasSubstr("expected widths from 0"));
   EXPECT_THAT(refusal(R"({"shape":{"outputs":1}})"), HasSubstr("unknown key 'outputs'"));
+  EXPECT_THAT(refusal(R"({"shape":{"vocabulary":2,"input_width":1,"output_width":1}})"),
+              HasSubstr("expected a vocabulary or an input_width, the other one 0"));
+  EXPECT_THAT(refusal(R"({"inputs":[[1]],"bits":[[]]})"), HasSubstr("the answers have no numbers"));
   const TaskShape three{.vocabulary = 4, .output_width = 3, .targets = TargetKind::kClasses};
   EXPECT_EQ(refusal(R"({"tokens":[3],"classes":[2]})", three), "");
   EXPECT_THAT(refusal(R"({"tokens":[3],"classes":[3]})", three), HasSubstr("from -1 to 2"));
