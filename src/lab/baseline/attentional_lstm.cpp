@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "tessera/memory/make_linear.h"
-#include "tessera/model/initialisation.h"
 #include "tessera/ops/batched_product.h"
 
 namespace tessera {

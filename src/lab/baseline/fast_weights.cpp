@@ -4,7 +4,6 @@
 #include <ATen/core/grad_mode.h>
 
 #include "tessera/memory/make_linear.h"
-#include "tessera/model/initialisation.h"
 #include "tessera/ops/batched_product.h"
 
 namespace tessera {

@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "lab/baseline/tensor_state.h"
 #include "tessera/model/sequence_model.h"

@@ -2,8 +2,6 @@
 
 #include <ATen/ATen.h>
 
-#include "tessera/model/initialisation.h"
-
 namespace tessera {
 
 RecurrentNetwork::Layout VectorLstm::layout_of(const VectorLstmConfig& config) {

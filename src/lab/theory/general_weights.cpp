@@ -1,9 +1,7 @@
 #include "lab/theory/general_weights.h"
 
-#include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <span>
 #include <vector>
 
 #include "lab/theory/associative_model.h"

@@ -7,8 +7,6 @@
 
 #include "lab/learner/task_tables.h"
 #include "tessera/base/config.h"
-#include "tessera/base/consecutive.h"
-#include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
 #include "tessera/checkpoint/model_directory.h"

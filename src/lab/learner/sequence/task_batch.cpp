@@ -4,7 +4,6 @@
 
 #include <limits>
 
-#include "tessera/base/error.h"
 #include "tessera/tensor/check.h"
 
 namespace tessera::task {

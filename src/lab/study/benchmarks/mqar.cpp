@@ -2,7 +2,6 @@
 
 #include "lab/task/mqar/mqar.h"
 
-#include <ATen/Functions.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>

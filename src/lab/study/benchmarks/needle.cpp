@@ -10,7 +10,6 @@
 
 #include "lab/study/benchmarks/studies.h"
 #include "tessera/base/consecutive.h"
-#include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/model/language_model.h"
 #include "tessera/report/heat_map.h"

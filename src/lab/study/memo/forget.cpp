@@ -7,7 +7,6 @@
 #include <unordered_set>
 
 #include "lab/study/memo/studies.h"
-#include "tessera/base/error.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/random.h"
 #include "tessera/base/statistics.h"

@@ -1,6 +1,5 @@
 #include "lab/study/memo/invented_authors.h"
 
-#include <algorithm>
 #include <array>
 #include <set>
 

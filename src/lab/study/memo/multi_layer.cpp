@@ -6,7 +6,6 @@
 #include <cmath>
 #include <map>
 #include <optional>
-#include <tuple>
 
 #include "lab/study/memo/kept_memo.h"
 #include "lab/study/memo/studies.h"

@@ -14,7 +14,6 @@
 #include "tessera/base/random.h"
 #include "tessera/data/bpe_trainer.h"
 #include "tessera/memo/text_memory_config.h"
-#include "tessera/report/line_chart.h"
 #include "tessera/store/memo_writer.h"
 #include "tessera/store/store_token_memory.h"
 

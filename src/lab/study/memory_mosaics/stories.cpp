@@ -9,7 +9,6 @@
 #include <cctype>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "lab/study/memory_mosaics/network_training.h"

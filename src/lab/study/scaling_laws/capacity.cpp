@@ -5,7 +5,6 @@
 #include <numbers>
 
 #include "lab/study/scaling_laws/studies.h"
-#include "lab/theory/embedding_models.h"
 #include "lab/theory/memory_diagnostics.h"
 #include "tessera/base/error.h"
 #include "tessera/base/progress.h"

@@ -2,11 +2,7 @@
 
 #include "lab/theory/compensation.h"
 
-#include <algorithm>
-#include <functional>
-
 #include "lab/study/scaling_laws/studies.h"
-#include "lab/theory/embedding_models.h"
 #include "tessera/base/error.h"
 #include "tessera/base/progress.h"
 #include "tessera/plan/association_task.h"

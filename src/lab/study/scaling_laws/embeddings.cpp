@@ -6,13 +6,11 @@
 #include <numeric>
 
 #include "lab/study/scaling_laws/studies.h"
-#include "lab/theory/bounds.h"
 #include "lab/theory/embedding_models.h"
 #include "lab/theory/general_weights.h"
 #include "tessera/base/error.h"
 #include "tessera/base/progress.h"
 #include "tessera/plan/association_task.h"
-#include "tessera/plan/error_predictor.h"
 #include "tessera/plan/planner.h"
 #include "tessera/plan/population_error.h"
 

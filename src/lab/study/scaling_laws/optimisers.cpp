@@ -10,7 +10,6 @@
 #include "lab/theory/descent.h"
 #include "tessera/base/consecutive.h"
 #include "tessera/base/progress.h"
-#include "tessera/plan/parallel.h"
 #include "tessera/plan/population_error.h"
 #include "tessera/report/panels.h"
 

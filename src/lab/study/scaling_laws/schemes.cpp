@@ -10,7 +10,6 @@
 #include "lab/theory/bounds.h"
 #include "tessera/base/progress.h"
 #include "tessera/plan/error_predictor.h"
-#include "tessera/plan/parallel.h"
 #include "tessera/plan/planner.h"
 #include "tessera/plan/population_error.h"
 #include "tessera/report/heat_map.h"

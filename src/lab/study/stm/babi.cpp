@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "lab/learner/babi/babi_learner.h"
 #include "lab/study/comparison.h"

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <string_view>
 
 #include "lab/task/babi/story.h"
 #include "lab/task/sequence/sequence_task.h"
