@@ -286,10 +286,9 @@ void conclude(const std::vector<Found>& all, const NeedleSettings& settings,
 void add_needle_differences(const NeedleSettings& settings, StudyResults& results) {
   results.add_difference(fmt::format(
       "A small analogue: {} blocks of {} channels that learn this task alone, on texts of {} "
-      "tokens "
-      "of generated stories. RULER (Hsieh et al. 2024) asks large language models in 4,096 to "
-      "131,072 tokens of essays; Zhang & Bottou 2025 give 53.4 for a Memory Mosaic v2 and 41.1 for "
-      "a transformer on questions about documents of 32,768 tokens, when both were trained on "
+      "tokens of generated stories. RULER (Hsieh et al. 2024) asks large language models in 4,096 "
+      "to 131,072 tokens of essays; Zhang & Bottou 2025 give 53.4 for a Memory Mosaic v2 and 41.1 "
+      "for a transformer on questions about documents of 32,768 tokens, when both were trained on "
       "4,096.",
       settings.layers, settings.channels, settings.window));
 }

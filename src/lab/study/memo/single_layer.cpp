@@ -237,8 +237,7 @@ void draw_grid(StudyContext& context, const SingleLayerSettings& settings) {
                   "capacity is proportional to them and depends on h only through h · d_h. Hollow: "
                   "the authors' numbers; dotted: {:.4f} pairs a parameter, the slope of a line "
                   "through their 125 points; dashed: the law of the crosstalk between random keys. "
-                  "Theirs and ours count in thousands and "
-                  "include the batch that fails.",
+                  "Theirs and ours count in thousands and include the batch that fails.",
                   settings.accuracy, kPublishedSlope));
 }
 

@@ -120,8 +120,8 @@ void run_proposition4(StudyContext& context) {
       "errors", std::move(chart),
       "Proposition 4: few data and a small memory add up. Dashed, in the colour of its dimension: "
       "the rate (15) without its constants, T^(-1+1/α) + d^(-(α-1)); each curve falls with T until "
-      "its dimension binds it. Simulated errors "
-      "are averaged over which of the inputs stored alike has which embedding.");
+      "its dimension binds it. Simulated errors are averaged over which of the inputs stored alike "
+      "has which embedding.");
 }
 
 /// A law of inputs p(x), x = 1, 2, …, and what (26) says of it.

@@ -291,8 +291,8 @@ void run_error_per_item(StudyContext& context) {
     chart->add({fmt::format("{:g}", bound), {{1e-3, bound}, {1, bound}}, SeriesStyle::kReference});
   context.results().add_chart("ratios", std::move(chart),
                               "The chance that the largest of the M correlated scores (eqs. 30-33) "
-                              "is the wrong one, beside "
-                              "simulation with one standard error; dashed: 3 %.");
+                              "is the wrong one, beside simulation with one standard error; "
+                              "dashed: 3 %.");
 }
 
 /// Errors of argmax and of the likelihood ratio on n stored pairs with independent keys.

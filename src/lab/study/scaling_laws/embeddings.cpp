@@ -207,8 +207,7 @@ void run_rectified_lookup(StudyContext& context) {
           "Model (23) keeps all {} inputs and adds up only those whose product with the "
           "input exceeds η: once hardly a pair of inputs is closer than η its error falls "
           "exponentially in d, in the end faster than the dashed rate, where a d × d matrix "
-          "follows a power of d. The price: {} × d "
-          "numbers and as many products for each answer.",
+          "follows a power of d. The price: {} × d numbers and as many products for each answer.",
           settings.inputs, settings.inputs));
   context.results().add_difference(
       "All inputs are stored; the paper stores exp(η²d/4) of them, whose tail gives the dashed "
@@ -355,8 +354,7 @@ void run_general_weights(StudyContext& context) {
           "that the energies Q_y = Σ q² of the outputs do not differ. Equation (3): weights also "
           "for wrong outputs, such that the mean output is taken out, or such that no output "
           "answers for another (the dual basis of u, which needs M <= d). What is best is chosen "
-          "by "
-          "other runs than those shown.",
+          "by other runs than those shown.",
           settings.inputs, settings.alpha, settings.outputs, kOutputExponent));
 }
 

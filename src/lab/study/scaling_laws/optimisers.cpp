@@ -169,9 +169,8 @@ void run_optimisers(StudyContext& context) {
       "authors' logs. Bands: half a standard deviation.");
   context.results().add_difference(
       "Published values are the means of the authors' logs; ± is the standard error of ours. Their "
-      "Adam has both betas at 0, which "
-      "is the sign rule. Where they tuned the step size per seed (B = 256), ours is fixed: 100 for "
-      "SGD, 10 for Adam.");
+      "Adam has both betas at 0, which is the sign rule. Where they tuned the step size per seed "
+      "(B = 256), ours is fixed: 100 for SGD, 10 for Adam.");
 }
 
 void run_learned_embeddings_error(StudyContext& context) {
