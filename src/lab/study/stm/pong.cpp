@@ -113,7 +113,7 @@ std::vector<Agent> train_agents(StudyContext& context, const PongSettings& setti
   return agents;
 }
 
-/// The moving mean of the rewards, at most 200 points.
+/// The moving mean of the rewards, in some 200 points, at most 400.
 void add_curve(StudyContext& context, const Agent& agent, int64_t window) {
   constexpr size_t kPoints = 200;
   const size_t games = agent.games.size();
