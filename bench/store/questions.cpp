@@ -1,10 +1,9 @@
 // How often a store recites right after a question that was not typed as the document has it:
 //   tessera_bench store/questions TEXTS [ERROR] [PROMPTS]
 // memorizes the files of a folder (or one file) into a store planned for this error beyond what is
-// ambiguous, in as many matrices as `memo create` makes, and asks it
-// with 100 questions, or so many, of eight to ten words with slips, and with as many prompts of 8
-// and of 16 tokens that have a line break in them. Right: the next 20 characters are the
-// document's.
+// ambiguous, in as many matrices as `memo create` makes, and asks it with 100 questions, or so
+// many, of eight to ten words with slips, and with as many prompts of 8 and of 16 tokens that have
+// a line break in them. Right: the next 20 characters are the document's.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

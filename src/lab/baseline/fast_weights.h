@@ -26,8 +26,7 @@ struct FastWeightsConfig {
   }
 };
 
-/// A recurrent network with fast weights A (Ba et al. 2016, eq. 1, 2, with its layer
-/// norm):
+/// A recurrent network with fast weights A (Ba et al. 2016, eq. 1, 2, with its layer norm):
 ///
 ///     A(t) = lambda A(t-1) + eta h(t) h(t)^T            h_0 = relu(W h(t) + C x(t))
 ///     h_{s+1} = relu(norm(W h(t) + C x(t) + A(t) h_s)),  s < S;   h(t+1) = h_S

@@ -61,9 +61,9 @@ TORCH_MODULE(RetNetBlock);
 /// A retentive network (Sun et al. 2023, *Retentive Network: A Successor to Transformer*), a
 /// baseline of linear attention with multi-scale decays:
 ///   q, k, v, g = W x (v and g of twice the width); q and k are turned by rotary positions
-///   S_t = gamma_h S_{t-1} + k_t v_t^T / sqrt(D),  gamma_h = 1 - 2^(-5-h),  h = 0 … H - 1  (eq. 6,
-///   8) retention(x) = W_o (silu(g) * norm_h(S_t^T q_t)) (eq. 8) feed_forward(x) = W_2 gelu(W_1 x),
-///   2C wide                                              (eq. 9)
+///   S_t = gamma_h S_{t-1} + k_t v_t^T / sqrt(D), gamma_h = 1 - 2^(-5-h)  (eq. 6, 8), 0 <= h < H
+///   retention(x) = W_o (silu(g) * norm_h(S_t^T q_t))                     (eq. 8)
+///   feed_forward(x) = W_2 gelu(W_1 x), 2C wide                           (eq. 9)
 /// norm_h has mean 0 and variance 1 over the 2D values of a head, without gain, as in the authors'
 /// code. A block has 12 C^2 weights, as a GPT's. Embedding, norms and tied logits as GPT.
 /// Differs from the authors' code: the scores are not divided by sums of decays and of themselves,

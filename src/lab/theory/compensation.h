@@ -22,8 +22,8 @@ std::vector<double> compensated_scores(std::span<const double> found,
                                        std::span<const double> outputs, int64_t dimension);
 
 /// `count` unit vectors with equal products, -1 / (count - 1), in `dimension` >= count - 1: the
-/// corners of a regular simplex. [count, d]. Throws UsageError in fewer dimensions, or
-/// for fewer than two.
+/// corners of a regular simplex. [count, d]. Throws UsageError in fewer dimensions, or for
+/// fewer than two.
 std::vector<double> simplex_outputs(int64_t count, int64_t dimension);
 
 /// The mean over p of the cross entropy of softmax(sharpness * scores) and its derivative by each

@@ -25,8 +25,8 @@ class Automaton {
     bool operator==(const Edge&) const = default;
   };
 
-  /// edges[s]: those out of state s. Throws UsageError where a state has none or two
-  /// of the same symbol, or an edge leads nowhere.
+  /// edges[s]: those out of state s. Throws UsageError where a state has none or two of the same
+  /// symbol, or an edge leads nowhere.
   explicit Automaton(std::vector<std::vector<Edge>> edges);
 
   int64_t states() const { return static_cast<int64_t>(edges_.size()); }
