@@ -318,6 +318,18 @@ TEST(ParseJson, LimitsTheDepth) {
   EXPECT_THROW(parse_sorted_json(std::string(1 << 20, '['), "text"), DataError);
 }
 
+TEST(ParseJson, LimitsTheKeysOfAnObject) {
+  const auto object = [](int keys) {
+    std::string text = "{\"a:b\":[{}]";
+    for (int i = 1; i < keys; ++i) text += fmt::format(",\"{}\":{{\"key\":{}}}", i, i);
+    return text + "}";
+  };
+  EXPECT_EQ(parse(object(1000)).size(), 1000u);
+  EXPECT_THAT(message_of<DataError>([&] { parse(object(1001)); }),
+              HasSubstr("has an object of more than 1000 keys"));
+  EXPECT_THROW(parse("]]]" + object(1001)), DataError);
+}
+
 TEST(ParseSortedJson, IsQuickOnManyKeys) {
   std::string text = "{";
   for (int i = 0; i < 200000; ++i) text += fmt::format("\"{}\":{},", i, i);

@@ -99,9 +99,6 @@ TEST_F(WeightFiles, DamagedFilesAreRefused) {
     write_file(folder_ / "config.json", text);
     expect_data_error([&] { load_model(folder_); }, {"config.json"});
   }
-  // One of a million bytes may have so many keys that reading them takes minutes.
-  write_file(folder_ / "config.json", std::string(1 << 20, ' '));
-  expect_data_error([&] { load_model(folder_); }, {"config.json", "more than the 65536 accepted"});
   EXPECT_THROW(load_model(folder_ / "nowhere"), DataError);
 }
 

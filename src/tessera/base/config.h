@@ -218,12 +218,12 @@ Json read_toml(const std::filesystem::path& path);
 /// A JSON object of objects, arrays and scalars as TOML text. Throws UsageError on what
 /// TOML cannot say: null, whole numbers beyond 2^63 - 1, texts that are not UTF-8.
 std::string to_toml(const Json& json);
-/// A JSON file that came from outside, of at most `limit` bytes: a table of n keys takes time n^2,
-/// so a file that has few should have a low limit. Throws SystemError, or DataError with the byte
-/// of the fault, also when it is nested deeper than 100 levels.
-Json read_json(const std::filesystem::path& path, uint64_t limit = 256 << 20);
+/// A JSON file that came from outside. Throws SystemError, or DataError with the byte of the fault,
+/// also when it is nested deeper than 100 levels or an object has more than 1000 keys: to read n of
+/// them takes time n^2.
+Json read_json(const std::filesystem::path& path);
 Json parse_json(std::string_view text, const std::string& source);
-/// The same for tables of many keys: sorted, in time n log n where parse_json needs n^2.
+/// The same for objects of any number of keys: sorted, in time n log n.
 nlohmann::json parse_sorted_json(std::string_view text, const std::string& source);
 /// Adds "model.heads=8" to `json`; the value is read as TOML, and as a string where it is none, or
 /// a date. Throws UsageError where there is no '=', a key is empty or a plain value stands in the

@@ -7,6 +7,8 @@
 #include <cctype>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <type_traits>
+#include <vector>
 
 #include "tessera/base/config.h"
 #include "tessera/base/file.h"
@@ -16,7 +18,8 @@
 namespace tessera::config {
 namespace {
 
-constexpr int kDeepestNesting = 100;
+constexpr size_t kDeepestNesting = 100;
+constexpr int64_t kMostKeys = 1000;  // of an object whose keys keep their order
 
 Json from_toml(const toml::node& node) {
   if (const auto* table = node.as_table()) {
@@ -81,26 +84,29 @@ void append_table(const Json& table, const std::string& path, std::string& text)
   }
 }
 
-/// Looks at the brackets alone: a parser that calls back for every value takes time by the square
-/// of a list's length.
-void check_nesting(std::string_view text, const std::string& source) {
-  int depth = 0;
+/// Throws where brackets are nested too deep, or where an object has more keys than that. Looks at
+/// brackets and colons alone: a parser that calls back for every value takes time by the square of
+/// a list's length.
+void check_structure(std::string_view text, const std::string& source, int64_t most_keys) {
+  std::vector<int64_t> keys = {0};  // of each object or list that is open
   bool in_string = false;
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (in_string && c == '\\') ++i;
     if (c == '"') in_string = !in_string;
     if (in_string) continue;
-    if (c == '[' || c == '{') ++depth;
-    if (c == ']' || c == '}') --depth;
-    if (depth > kDeepestNesting)
+    if (c == '[' || c == '{') keys.push_back(0);
+    if ((c == ']' || c == '}') && keys.size() > 1) keys.pop_back();
+    if (keys.size() > kDeepestNesting + 1)
       throw DataError(source, "is nested deeper than {} levels", kDeepestNesting);
+    if (c == ':' && ++keys.back() > most_keys)
+      throw DataError(source, "has an object of more than {} keys", most_keys);
   }
 }
 
 template <typename AnyJson>
 AnyJson parse(std::string_view text, const std::string& source) {
-  check_nesting(text, source);
+  check_structure(text, source, std::is_same_v<AnyJson, Json> ? kMostKeys : std::ssize(text));
   try {
     return AnyJson::parse(text);
   } catch (const nlohmann::json::parse_error& error) {
@@ -174,8 +180,8 @@ nlohmann::json parse_sorted_json(std::string_view text, const std::string& sourc
   return parse<nlohmann::json>(text, source);
 }
 
-Json read_json(const std::filesystem::path& path, uint64_t limit) {
-  return parse_json(read_file(path, limit), path.native());
+Json read_json(const std::filesystem::path& path) {
+  return parse_json(read_file(path, 256 << 20), path.native());
 }
 
 void set_from_text(Json& json, const std::string& assignment) {

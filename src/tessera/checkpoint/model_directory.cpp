@@ -21,7 +21,6 @@ using config::Json;
 
 constexpr int kFormat = 1;
 constexpr const char* kConfigFile = "config.json";
-constexpr uint64_t kLongestConfig = 1 << 16;  // bytes
 constexpr const char* kWeightFile = "model.safetensors";
 constexpr const char* kScales = ".scales";  // after the name of a matrix of 8 bits
 
@@ -73,7 +72,7 @@ ModelDescription read_description(const std::filesystem::path& folder) {
     throw DataError(folder.native(), "is not a model directory: {}{}",
                     is_there(folder) ? "it has no config.json" : "there is nothing of this name",
                     remedy(folder));
-  Json json = config::read_json(path, kLongestConfig);
+  Json json = config::read_json(path);
   if (!json.is_object()) throw DataError(path, "holds no JSON object");
   if (const auto type = json.find("model_type"); type != json.end() && !json.contains("format"))
     throw DataError(path, "is a Hugging Face model of the type {}; {}", type->dump(),
