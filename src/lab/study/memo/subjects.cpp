@@ -23,15 +23,6 @@ namespace {
 constexpr int64_t kWindow = 128;  // tokens
 constexpr double kClip = 1;       // of the gradient's norm
 
-/// Texts below one another, the rest filled up with zeros: [n, T].
-at::Tensor padded(const std::vector<Tokens>& texts) {
-  const size_t longest = std::ranges::max(texts, {}, &Tokens::size).size();
-  const at::Tensor rows = at::zeros({std::ssize(texts), static_cast<int64_t>(longest)}, at::kLong);
-  for (size_t i = 0; i < texts.size(); ++i)
-    std::ranges::copy(texts[i], rows.data_ptr<int64_t>() + i * longest);
-  return rows;
-}
-
 Tokens joined(const Tokens& prompt, std::span<const int64_t> answer) {
   Tokens text = prompt;
   text.insert(text.end(), answer.begin(), answer.end());

@@ -12,14 +12,13 @@
 #include "tessera/base/config.h"
 #include "tessera/data/token_memory.h"
 #include "tessera/data/tokenizer.h"
+#include "tessera/infer/streaming_session.h"
 #include "tessera/model/language_model.h"
 #include "tessera/store/memo_store.h"
 
 /// Who is asked in the study of unlearning, what is measured of the answers, and how networks learn
 /// them.
 namespace tessera::memo_study {
-
-using Tokens = std::vector<int64_t>;
 
 Tokens tokens_of(const Tokenizer& tokenizer, const std::string& text);
 
