@@ -14,6 +14,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/base/random.h"
+#include "tessera/tensor/tensor_file.h"
 #include "tests/lab/study/quick_study.h"
 #include "tests/support/temporary_folder.h"
 
@@ -213,6 +214,11 @@ TEST(KeptMemo, GoesOnWithTheNextBatch) {
   EXPECT_EQ(std::exchange(asked, {}), (std::vector<int64_t>{1, 2}));
   again.finish();
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "file"));
+  for (const char* batches : {"many", "-1", ""}) {
+    save_tensors(folder.path() / "file", {{"w", at::zeros(1)}},
+                 {{"name", "a"}, {"batches", batches}});
+    EXPECT_THROW(memo("file", "a").after(2), DataError) << batches;
+  }
 }
 
 TEST(MemoStudy, AccuracyCountsTheBestTokens) {

@@ -1,7 +1,9 @@
 #include "lab/study/memo/kept_memo.h"
 
+#include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/base/interrupt.h"
+#include "tessera/base/number.h"
 #include "tessera/tensor/tensor_file.h"
 
 namespace tessera::memo_study {
@@ -23,12 +25,15 @@ void KeptMemo::begin(int64_t batches) {
   memo_.emplace(config_, seed_);
   if (batches < 2 || !is_there(file_)) return;
   const TensorFile file = TensorFile::load(file_);
-  const auto name = file.metadata.find("name"), held = file.metadata.find("batches");
-  if (name == file.metadata.end() || name->second != name_ || held == file.metadata.end()) return;
-  const int64_t there = std::stoll(held->second);
-  if (there > batches) return;
+  const auto name = file.metadata.find("name");
+  if (name == file.metadata.end() || name->second != name_) return;
+  const std::string& held = file.metadata_at("batches");
+  const auto there = number_from<int64_t>(held);
+  if (!there || *there < 0)
+    throw DataError(file.path, "its metadata has '{}' for 'batches', expected a number", held);
+  if (*there > batches) return;
   memo_->restore(file);
-  held_ = there;
+  held_ = *there;
 }
 
 const Memo& KeptMemo::after(int64_t batches) {
