@@ -274,7 +274,8 @@ void StudyContext::check_folder() const {
   Json before = config::read_toml(file);
   const std::string folder = options_.folder.native();
   constexpr const char* kRemedy = "name another folder with --out, or remove this one";
-  const std::string other = before.value("study", "");
+  const Json& named = before["study"];
+  const std::string other = named.is_string() ? named.get<std::string>() : "";
   if (other != study_.id)
     throw UsageError("{} is the folder of {}, not of {}; {}", folder,
                      other.empty() ? "something else" : "the study " + other, study_.id, kRemedy);

@@ -266,6 +266,10 @@ TEST_F(StudyFrame, RefusesTheFolderOfAnotherStudyOrOfOtherSettings) {
   options_.seed = 1;
   options_.threads = 2;  // no number depends on it
   EXPECT_EQ(run_study(example(), options_).points().size(), 3u);
+  for (const char* config : {"steps = 5\n", "study = 5\n", "[study]\nid = \"example/fig1\"\n"}) {
+    write_file(options_.folder / "config.toml", config);
+    EXPECT_THAT(refusal(example()), HasSubstr("is the folder of something else, not of"));
+  }
 }
 
 TEST_F(StudyFrame, RunsInOneProcessAtATime) {
