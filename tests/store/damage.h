@@ -3,7 +3,6 @@
 #include <functional>
 
 #include "tessera/store/sqlite.h"
-#include "tessera/store/verify.h"
 #include "tests/store/small_stores.h"
 
 namespace tessera::store {
@@ -17,11 +16,6 @@ class Damage : public StoreTest {
   }
 
   std::filesystem::path file(const std::string& name) const { return store() / name; }
-
-  /// What a user hears who verifies.
-  std::string complaint() const {
-    return message_of<DataError>([&] { verify(MemoStore(store())); });
-  }
 
   /// Changes a file, holds the complaint against `expected`, and puts the file back.
   void expect_noticed(const std::string& name, const std::string& expected,

@@ -10,7 +10,7 @@
 #include "tessera/store/memo_store.h"
 #include "tessera/store/merge.h"
 #include "tessera/store/recall.h"
-#include "tests/store/damage.h"
+#include "tests/store/small_stores.h"
 
 namespace tessera::store {
 namespace {
@@ -32,9 +32,6 @@ class ShardedStore : public StoreTest {
   /// Its next file, until that is put in place.
   static std::filesystem::path beside(const std::filesystem::path& store, int shard) {
     return shard_file(store, shard).native() + ".settled";
-  }
-  std::string complaint(const std::string& name = "store") const {
-    return message_of<DataError>([&] { verify(MemoStore(store(name))); });
   }
 };
 

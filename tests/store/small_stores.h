@@ -15,6 +15,7 @@
 #include "tessera/store/memo_writer.h"
 #include "tessera/store/recall.h"
 #include "tessera/store/text_search.h"
+#include "tessera/store/verify.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera::store {
@@ -107,6 +108,11 @@ class StoreTest : public ::testing::Test {
       writer.memorize(std::to_string(number), document_text(number), Duplicates::kRefuse);
     writer.checkpoint();
     return store(name);
+  }
+
+  /// What a user hears who verifies.
+  std::string complaint(const std::string& name = "store") const {
+    return message_of<DataError>([&] { verify(MemoStore(store(name))); });
   }
 
   const memo::TextMemoryConfig memory_;
