@@ -82,10 +82,10 @@ void Ledger::take_snapshot() {
 
 int64_t Ledger::last_change() const {
   Statement row(*database_, "SELECT last_change FROM store");
-  if (!row.step()) throw DataError(database_->path(), "its table 'store' is empty");
+  if (!row.step()) throw DataError(path(), "its table 'store' is empty");
   const int64_t change = row.integer(0);
   if (change < 0 || change > kMost)
-    throw DataError(database_->path(), "its last change has the number {}", change);
+    throw DataError(path(), "its last change has the number {}", change);
   return change;
 }
 
@@ -124,7 +124,7 @@ void Ledger::visit_documents(const char* condition,
   Statement rows(*database_, fmt::format("{} {} ORDER BY number", kDocumentColumns, condition));
   Ascending numbers(*database_, "document", 0);
   while (rows.step()) {
-    StoredDocument document = document_of(rows, database_->path());
+    StoredDocument document = document_of(rows, path());
     numbers.next(document.number);
     visit(std::move(document));
   }
@@ -133,7 +133,7 @@ void Ledger::visit_documents(const char* condition,
 std::optional<StoredDocument> Ledger::find(const std::string& id) const {
   Statement row(*database_, fmt::format("{} WHERE id = ?1", kDocumentColumns), id);
   if (!row.step()) return {};
-  return document_of(row, database_->path());
+  return document_of(row, path());
 }
 
 StoredDocument Ledger::get(const std::string& id) const {
@@ -229,13 +229,13 @@ std::vector<Change> Ledger::changes_after(int64_t number) const {
                  "ORDER BY number",
                  number);
   const auto lacks = [&] {
-    return DataError(database_->path(), "the journal lacks change {}",
+    return DataError(path(), "the journal lacks change {}",
                      number + static_cast<int64_t>(changes.size()) + 1);
   };
   while (rows.step()) {
     if (rows.integer(0) != number + static_cast<int64_t>(changes.size()) + 1) throw lacks();
     changes.push_back({rows.integer(0),
-                       kind_of(rows.text(1), database_->path()),
+                       kind_of(rows.text(1), path()),
                        {rows.integer(2), "", rows.integer(3), 0, rows.text(4)}});
   }
   if (number + static_cast<int64_t>(changes.size()) < last_change()) throw lacks();
@@ -254,7 +254,7 @@ std::vector<std::string> Ledger::settled_digests() const {
   Statement rows(*database_, "SELECT shard, digest FROM settled ORDER BY shard");
   while (rows.step()) {
     if (rows.integer(0) != std::ssize(digests))  // so that damaged pages cannot go on for ever
-      throw DataError(database_->path(), "matrix {} is settled after {} others", rows.integer(0),
+      throw DataError(path(), "matrix {} is settled after {} others", rows.integer(0),
                       digests.size());
     digests.push_back(rows.text(1));
   }
@@ -284,7 +284,7 @@ std::string Ledger::indexed_text(const StoredDocument& document) const {
 void Ledger::check_index(const StoredDocument& document) const {
   const std::string digest = details(document).digest;
   if (digest.empty() || text_digest(indexed_text(document)) == digest) return;
-  throw DataError(database_->path(),
+  throw DataError(path(),
                   "the full-text index does not hold the text of '{}'; 'tessera memo verify "
                   "--repair' indexes the documents again",
                   document.id);
@@ -293,7 +293,7 @@ void Ledger::check_index(const StoredDocument& document) const {
 void Ledger::check_integrity() const {
   Statement findings(*database_, "PRAGMA integrity_check(1)");
   if (findings.step() && findings.text(0) != "ok")
-    throw DataError(database_->path(), "is damaged: {}", findings.text(0));
+    throw DataError(path(), "is damaged: {}", findings.text(0));
 }
 
 sqlite::Transaction Ledger::transaction() {
