@@ -228,17 +228,15 @@ std::vector<Change> Ledger::changes_after(int64_t number) const {
                  "SELECT number, kind, document, tokens, checksum FROM changes WHERE number > ?1 "
                  "ORDER BY number",
                  number);
-  const auto lacks = [&] {
-    return DataError(path(), "the journal lacks change {}",
-                     number + static_cast<int64_t>(changes.size()) + 1);
-  };
+  int64_t next = number + 1;
+  const auto lacks = [&] { return DataError(path(), "the journal lacks change {}", next); };
   while (rows.step()) {
-    if (rows.integer(0) != number + static_cast<int64_t>(changes.size()) + 1) throw lacks();
-    changes.push_back({rows.integer(0),
+    if (rows.integer(0) != next) throw lacks();
+    changes.push_back({next++,
                        kind_of(rows.text(1), path()),
                        {rows.integer(2), "", rows.integer(3), 0, rows.text(4)}});
   }
-  if (number + static_cast<int64_t>(changes.size()) < last_change()) throw lacks();
+  if (next <= last_change()) throw lacks();
   return changes;
 }
 
