@@ -67,8 +67,7 @@ std::vector<PassageWords> passages_with(const sqlite::Database& ledger,
   std::vector<PassageWords> found;
   Statement rows(ledger,
                  "SELECT rowid FROM words WHERE words MATCH ?1 AND rowid BETWEEN 1 AND 1 << 40 "
-                 "ORDER BY rowid",
-                 std::string_view());
+                 "ORDER BY rowid");
   for (size_t word = 0; word < words.size(); ++word) {
     const auto before = static_cast<int64_t>(found.size());
     rows.bind_all(std::string_view('"' + words[word] + '"'));
@@ -116,10 +115,8 @@ std::vector<PassageRange> ranges_with(const sqlite::Database& ledger,
 }  // namespace
 
 void index_passages(const sqlite::Database& ledger, int64_t document, std::string_view text) {
-  Statement passage(ledger, "INSERT INTO passages (document, line) VALUES (?1, ?2)", document,
-                    int64_t{1});
-  Statement words(ledger, "INSERT INTO words (rowid, text) VALUES (last_insert_rowid(), ?1)",
-                  std::string_view());
+  Statement passage(ledger, "INSERT INTO passages (document, line) VALUES (?1, ?2)");
+  Statement words(ledger, "INSERT INTO words (rowid, text) VALUES (last_insert_rowid(), ?1)");
   int64_t line = 1;
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = end_of_passage(text, begin);
@@ -201,8 +198,7 @@ void visit_neighbourhoods(const sqlite::Database& ledger, const std::vector<std:
   const std::vector<PassageRange> ranges = ranges_with(ledger, words, least);
   Statement rows(ledger,
                  "SELECT p.document, w.text FROM passages p JOIN words w ON w.rowid = p.number "
-                 "WHERE p.number BETWEEN ?1 AND ?2 ORDER BY p.number",
-                 int64_t{0}, int64_t{0});
+                 "WHERE p.number BETWEEN ?1 AND ?2 ORDER BY p.number");
   for (const PassageRange& range : ranges) {
     if (range.count() < least) return;
     rows.bind_all(range.first, range.last);
