@@ -36,24 +36,20 @@ void for_each_word(const Ledger& ledger, const Tokenizer& tokenizer, const Store
   cutter.finish(add);
 }
 
-int64_t count_words(const Ledger& ledger, const Tokenizer& tokenizer,
-                    const StoredDocument& document) {
-  int64_t words = 0;
-  for_each_word(ledger, tokenizer, document, [&](const RecentWords&, int64_t) { ++words; });
-  return words;
-}
-
 /// The passages that are looked for, as hashes of their windows of words.
 class SoughtPassages {
  public:
-  /// Those of a document of so many words.
-  void add(const Ledger& ledger, const Tokenizer& tokenizer, const StoredDocument& document,
-           int64_t words) {
+  /// Those of a document; returns how many words it has.
+  int64_t add(const Ledger& ledger, const Tokenizer& tokenizer, const StoredDocument& document) {
+    int64_t words = 0;
+    for_each_word(ledger, tokenizer, document, [&](const RecentWords&, int64_t) { ++words; });
+    if (words == 0) return 0;
     const size_t length = std::min(kShortestPassage, static_cast<size_t>(words));
     lengths_.insert(length);
     for_each_word(ledger, tokenizer, document, [&](const RecentWords& last, int64_t) {
       if (last.size() >= length) windows_.insert(hash_of(last, length));
     });
+    return words;
   }
 
   /// How many of these words, the last ones, are in a passage that ends with them; 0 if none does.
@@ -85,10 +81,7 @@ std::vector<SharedPassages> shared_passages(
   int64_t words = 0;
   for (const StoredDocument& document : documents) {
     own.insert(document.number);
-    const int64_t count = count_words(ledger, tokenizer, document);
-    if (count == 0) continue;
-    words += count;
-    sought.add(ledger, tokenizer, document, count);
+    words += sought.add(ledger, tokenizer, document);
   }
   std::vector<SharedPassages> found;
   const std::vector<StoredDocument> all = ledger.documents();
