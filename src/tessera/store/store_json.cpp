@@ -3,8 +3,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "tessera/store/recall.h"
-
 namespace tessera::store {
 namespace {
 
