@@ -1,5 +1,6 @@
 #include "tessera/store/detail/source_search.h"
 
+#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include "tests/memo/texts.h"
