@@ -8,6 +8,7 @@
 #include <chrono>
 #include <fstream>
 #include <functional>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -331,7 +332,14 @@ TEST_F(StoresTogether, AreWithoutAHostWhoseAnswersAreDamaged) {
       return as_http(altered);
     };
   };
-  const std::string infinite("\x00\x00\x80\x7f", 4);
+  const auto first_value = [](float value) {
+    return [=](const std::string& path, const Response& answer) {
+      Response altered = answer;
+      const std::string bytes(reinterpret_cast<const char*>(&value), sizeof value);
+      if (path.ends_with("/values")) altered.body.replace(0, bytes.size(), bytes);
+      return as_http(altered);
+    };
+  };
   struct Case {
     Alter alter;
     const char* reason;
@@ -358,12 +366,9 @@ TEST_F(StoresTogether, AreWithoutAHostWhoseAnswersAreDamaged) {
       {with_body("/matrix", "abc"), "its matrix has 3 bytes"},
       {with_body("/values", "abc"), "its answer has 3 bytes"},
       {with("/values", as_http({.status = 409})), "changes faster than it can be asked"},
-      {[&](const std::string& path, const Response& answer) {
-         Response altered = answer;
-         if (path.ends_with("/values")) altered.body.replace(0, 4, infinite);
-         return as_http(altered);
-       },
-       "not a number"},
+      {first_value(std::numeric_limits<float>::infinity()), "not a number"},
+      {first_value(std::numeric_limits<float>::quiet_NaN()), "not a number"},
+      {first_value(3e38f), "too large"},
       {with_body("/readings", R"({"differences":0,"doubt":0,"likeness":9,"readings":[]})"),
        "likeness"},
       {with_body("/readings",

@@ -22,6 +22,8 @@ constexpr size_t kMostTextBytes = size_t{1} << 26;   // of an answer in JSON
 constexpr size_t kMostErrorBytes = size_t{1} << 16;  // of one that refuses
 constexpr int64_t kLargestCount = int64_t{1} << 53;
 constexpr size_t kMostRest = 4096;  // bytes
+/// Of what keys of 8 bits read of 2^17 entries of 64 bits; scores of such values are finite.
+constexpr float kLargestValue = 0x1p87f;
 constexpr int kChanged = 409;
 
 json parse_answer(const std::string& text) {
@@ -242,7 +244,8 @@ std::vector<float> StoreHost::retrieve(const PartState& state, const memo::Windo
                                 values.size() * sizeof(float)));
   std::memcpy(values.data(), bytes.data(), bytes.size());
   for (const float value : values)
-    if (!std::isfinite(value)) throw HostError("its answer has a value that is not a number");
+    if (!(std::abs(value) <= kLargestValue))
+      throw HostError("its answer has a value that is not a number, or is too large");
   return values;
 }
 
