@@ -72,7 +72,10 @@ std::string checked_address(const std::string& text) {
 /// What libcurl knows of a connection, and the answer that comes in.
 class HttpClient::Transfer {
  public:
-  Transfer() : handle_(curl_easy_init(), curl_easy_cleanup) {
+  Transfer(double seconds, std::function<bool()> unwanted)
+      : handle_(curl_easy_init(), curl_easy_cleanup),
+        seconds_(seconds),
+        unwanted_(std::move(unwanted)) {
     if (!handle_) throw std::bad_alloc();
   }
 
@@ -82,12 +85,13 @@ class HttpClient::Transfer {
       throw HostError("cannot be asked: libcurl refuses an option");
   }
 
-  /// Throws as HttpClient::ask(). seconds: the limit that was set.
-  HostAnswer run(size_t most_bytes, double seconds, const std::function<bool()>& unwanted) {
+  /// Throws as HttpClient::ask().
+  HostAnswer run(size_t most_bytes) {
     most_bytes_ = most_bytes;
-    unwanted_ = unwanted;
     answer_ = {};
     message_[0] = '\0';
+    set(CURLOPT_TIMEOUT_MS, std::max(1L, std::lround(1000 * seconds_)));
+    set(CURLOPT_MAXFILESIZE_LARGE, static_cast<curl_off_t>(most_bytes));
     set(CURLOPT_ERRORBUFFER, message_.data());
     set(CURLOPT_WRITEFUNCTION, &Transfer::receive);
     set(CURLOPT_WRITEDATA, this);
@@ -96,7 +100,7 @@ class HttpClient::Transfer {
     set(CURLOPT_XFERINFODATA, this);
     const CURLcode failure = curl_easy_perform(handle_.get());
     if (failure == CURLE_ABORTED_BY_CALLBACK) throw Interrupted("asking a host was given up");
-    if (failure != CURLE_OK) throw HostError(reason(failure, seconds));
+    if (failure != CURLE_OK) throw HostError(reason(failure));
     long status = 0;
     curl_easy_getinfo(handle_.get(), CURLINFO_RESPONSE_CODE, &status);
     answer_.status = static_cast<int>(status);
@@ -119,9 +123,9 @@ class HttpClient::Transfer {
     return transfer.unwanted_ && transfer.unwanted_() ? 1 : 0;
   }
 
-  std::string reason(CURLcode failure, double seconds) const {
+  std::string reason(CURLcode failure) const {
     if (failure == CURLE_OPERATION_TIMEDOUT)
-      return fmt::format("did not answer within {:g} s", seconds);
+      return fmt::format("did not answer within {:g} s", seconds_);
     if (failure == CURLE_WRITE_ERROR || failure == CURLE_FILESIZE_EXCEEDED)
       return fmt::format("its answer has more bytes than the {} expected at most", most_bytes_);
     if (failure == CURLE_OUT_OF_MEMORY)  // what libcurl also says of a header beyond its limit
@@ -135,20 +139,19 @@ class HttpClient::Transfer {
 
   std::unique_ptr<CURL, void (*)(CURL*)> handle_;
   std::array<char, CURL_ERROR_SIZE> message_ = {};
-  size_t most_bytes_ = 0;
+  double seconds_;
   std::function<bool()> unwanted_;
+  size_t most_bytes_ = 0;
   HostAnswer answer_;
 };
 
 HttpClient::HttpClient(std::string address, double seconds, const std::string& key,
                        std::function<bool()> unwanted)
     : address_(std::move(address)),
-      authorization_(key.empty() ? "" : "Authorization: Bearer " + key),
-      seconds_(seconds),
-      unwanted_(std::move(unwanted)) {
+      authorization_(key.empty() ? "" : "Authorization: Bearer " + key) {
   static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
   if (ready != CURLE_OK) throw HostError("cannot be asked: libcurl does not start");
-  transfer_ = std::make_unique<Transfer>();
+  transfer_ = std::make_unique<Transfer>(seconds, std::move(unwanted));
 }
 
 HttpClient::~HttpClient() = default;
@@ -160,15 +163,13 @@ HostAnswer HttpClient::ask(const HostRequest& request) {
   transfer_->set(CURLOPT_PROTOCOLS_STR, "http,https");
   transfer_->set(CURLOPT_PROXY, "");
   transfer_->set(CURLOPT_NOSIGNAL, 1L);
-  transfer_->set(CURLOPT_TIMEOUT_MS, std::max(1L, std::lround(1000 * seconds_)));
-  transfer_->set(CURLOPT_MAXFILESIZE_LARGE, static_cast<curl_off_t>(request.most_bytes));
   transfer_->set(CURLOPT_HTTPHEADER, headers.get());
   if (request.method != "GET") {
     transfer_->set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
     transfer_->set(CURLOPT_POSTFIELDS, request.body.data());
     transfer_->set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
   }
-  return transfer_->run(request.most_bytes, seconds_, unwanted_);
+  return transfer_->run(request.most_bytes);
 }
 
 }  // namespace tessera::hosts

@@ -54,8 +54,6 @@ class HttpClient {
   class Transfer;
 
   std::string address_, authorization_;
-  double seconds_;
-  std::function<bool()> unwanted_;
   std::unique_ptr<Transfer> transfer_;
 };
 
