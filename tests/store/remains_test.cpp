@@ -22,6 +22,12 @@ TEST(PieceSet, FindsItsPiecesAnywhere) {
   EXPECT_THAT(found("abcdefgh"), ElementsAre("efgh"));
 }
 
+/// Also of a number that somebody wrote into a ledger.
+TEST(UtcTime, HasEveryYear) {
+  EXPECT_EQ(utc_time(1772386200), "2026-03-01T17:30:00Z");
+  EXPECT_EQ(utc_time(67768036191676799), "2147485547-12-31T23:59:59Z");
+}
+
 class RemainsTest : public StoreTest {
  protected:
   static constexpr const char* kSecret = "The treasure lies below the third oak behind the mill.\n";

@@ -185,8 +185,9 @@ std::string utc_time(int64_t seconds) {
   std::tm parts{};
   const std::time_t time = seconds;
   ::gmtime_r(&time, &parts);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", parts.tm_year + 1900, parts.tm_mon + 1,
-                     parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
+  const int64_t year = int64_t{1900} + parts.tm_year;
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", year, parts.tm_mon + 1, parts.tm_mday,
+                     parts.tm_hour, parts.tm_min, parts.tm_sec);
 }
 
 ErasedDocument erased_document(const MemoStore& store, const StoredDocument& document) {
