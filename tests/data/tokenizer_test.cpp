@@ -29,8 +29,12 @@ using Json = nlohmann::json;
 using test::llama_style_json;
 using test::small_bpe_json;
 
+Tokenizer parsed(const Json& json) {
+  return Tokenizer::parse(json.dump(), "file");
+}
+
 std::string refusal(const Json& json) {
-  return message_of<DataError>([&] { Tokenizer::parse(json.dump(), "file"); });
+  return message_of<DataError>([&] { parsed(json); });
 }
 
 TEST(Tokenizer, BytesAreTheirOwnIds) {
@@ -75,7 +79,7 @@ TEST(Tokenizer, DecodeRefusesIdsWithoutToken) {
 
 // Ids by hand: bytes are 0 to 255 in the order of the byte values, then the merges' results.
 TEST(Tokenizer, MergesTheLowestRankFirst) {
-  const auto tokenizer = Tokenizer::parse(small_bpe_json().dump(), "file");
+  const auto tokenizer = parsed(small_bpe_json());
   const int32_t ab = 256, abc = 257, bc = 258;
   EXPECT_THAT(tokenizer.encode("ab"), ElementsAre(ab));
   EXPECT_THAT(tokenizer.encode("abc"), ElementsAre(abc));
@@ -89,7 +93,7 @@ TEST(Tokenizer, AddedTokensFollowTheirFlags) {
   json["added_tokens"] = {{{"id", 300}, {"content", "<s>"}, {"special", true}, {"rstrip", true}},
                           {{"id", 301}, {"content", "ab<s"}, {"special", false}},
                           {{"id", 302}, {"content", "<m>"}, {"special", true}, {"lstrip", true}}};
-  const auto tokenizer = Tokenizer::parse(json.dump(), "file");
+  const auto tokenizer = parsed(json);
   EXPECT_EQ(tokenizer.vocabulary_size(), 303);
   EXPECT_THAT(tokenizer.encode("ab<s>"), ElementsAre(301, '>'));
   EXPECT_THAT(tokenizer.encode("ab<s>  x", SpecialTokens::kRecognised), ElementsAre(256, 300, 'x'));
@@ -100,21 +104,21 @@ TEST(Tokenizer, AddedTokensFollowTheirFlags) {
 TEST(Tokenizer, HuggingFaceOptionsChangeIds) {
   Json json = small_bpe_json();
   json["pre_tokenizer"]["add_prefix_space"] = true;
-  EXPECT_THAT(Tokenizer::parse(json.dump(), "file").encode("x"), ElementsAre(' ', 'x'));
-  EXPECT_THAT(Tokenizer::parse(json.dump(), "file").encode(" x"), ElementsAre(' ', 'x'));
+  EXPECT_THAT(parsed(json).encode("x"), ElementsAre(' ', 'x'));
+  EXPECT_THAT(parsed(json).encode(" x"), ElementsAre(' ', 'x'));
 
   json = small_bpe_json();
   json["model"]["vocab"]["cab"] = 259;
-  EXPECT_THAT(Tokenizer::parse(json.dump(), "file").encode("cab"), ElementsAre('c', 256));
+  EXPECT_THAT(parsed(json).encode("cab"), ElementsAre('c', 256));
   json["model"]["ignore_merges"] = true;
-  EXPECT_THAT(Tokenizer::parse(json.dump(), "file").encode("cab"), ElementsAre(259));
+  EXPECT_THAT(parsed(json).encode("cab"), ElementsAre(259));
 
   json = small_bpe_json();
   json["model"]["vocab"]["aĠ"] = 259;
   json["model"]["merges"].push_back({"a", "Ġ"});
-  EXPECT_THAT(Tokenizer::parse(json.dump(), "file").encode("a b"), ElementsAre('a', ' ', 'b'));
+  EXPECT_THAT(parsed(json).encode("a b"), ElementsAre('a', ' ', 'b'));
   json["pre_tokenizer"]["use_regex"] = false;
-  EXPECT_THAT(Tokenizer::parse(json.dump(), "file").encode("a b"), ElementsAre(259, 'b'));
+  EXPECT_THAT(parsed(json).encode("a b"), ElementsAre(259, 'b'));
 }
 
 // Ids by hand: " 12" would be one pre-token with GPT-2's pattern, "?\n" would be two.
@@ -124,10 +128,10 @@ TEST(Tokenizer, SplitsByTheFilesOwnPattern) {
   json["model"]["merges"].push_back({"Ġ", "1"});
   json["model"]["vocab"]["?Ċ"] = 260;
   json["model"]["merges"].push_back({"?", "Ċ"});
-  const auto tokenizer = Tokenizer::parse(json.dump(), "file");
+  const auto tokenizer = parsed(json);
   EXPECT_THAT(tokenizer.encode("abc 12?\n"), ElementsAre(257, ' ', '1', '2', 260));
   json["pre_tokenizer"] = small_bpe_json()["pre_tokenizer"];
-  const auto gpt2 = Tokenizer::parse(json.dump(), "file");
+  const auto gpt2 = parsed(json);
   EXPECT_THAT(gpt2.encode("abc 12?\n"), ElementsAre(257, 259, '2', '?', '\n'));
   EXPECT_NE(gpt2.digest(), tokenizer.digest());
   const auto again = Tokenizer::parse(tokenizer.to_json(), "file");
@@ -159,8 +163,7 @@ TEST(Tokenizer, RefusesOtherSequencesByName) {
 TEST(Tokenizer, TakesBothWaysToWriteMerges) {
   Json json = small_bpe_json();
   json["model"]["merges"] = {"a b", {"ab", "c"}, "b c"};
-  EXPECT_EQ(Tokenizer::parse(json.dump(), "file").digest(),
-            Tokenizer::parse(small_bpe_json().dump(), "file").digest());
+  EXPECT_EQ(parsed(json).digest(), parsed(small_bpe_json()).digest());
 }
 
 /// The refusal of the small tokenizer with another value at a place of its file.
@@ -226,9 +229,9 @@ class RoundTrip : public testing::TestWithParam<int> {
       case 0:
         return Tokenizer::bytes(EndOfText::kPresent);
       case 1:
-        return Tokenizer::parse(small_bpe_json().dump(), "file");
+        return parsed(small_bpe_json());
       case 2:
-        return Tokenizer::parse(llama_style_json().dump(), "file");
+        return parsed(llama_style_json());
       default:
         return trainer.train();
     }
@@ -267,7 +270,7 @@ TEST(Tokenizer, SavesAddedTokensOfAnyName) {
   for (const char* name : {"two words", "«sep»", "été", "\n\n", "<|plain|>", "🙂"})
     json["added_tokens"].push_back(
         {{"id", 300 + json["added_tokens"].size()}, {"content", name}, {"special", true}});
-  const auto tokenizer = Tokenizer::parse(json.dump(), "file");
+  const auto tokenizer = parsed(json);
   const auto again = Tokenizer::parse(tokenizer.to_json(), "file");
   EXPECT_EQ(again.digest(), tokenizer.digest());
   const std::string text = "abc«sep»été \n\n<|plain|>two words🙂";
@@ -280,8 +283,7 @@ TEST(Tokenizer, SavesAddedTokensOfAnyName) {
 TEST(Tokenizer, DigestTellsTokenizersApart) {
   Json json = small_bpe_json();
   json["model"]["merges"].erase(2);
-  EXPECT_NE(Tokenizer::parse(json.dump(), "file").digest(),
-            Tokenizer::parse(small_bpe_json().dump(), "file").digest());
+  EXPECT_NE(parsed(json).digest(), parsed(small_bpe_json()).digest());
   EXPECT_NE(Tokenizer::bytes(EndOfText::kPresent).digest(),
             Tokenizer::bytes(EndOfText::kAbsent).digest());
 }
@@ -300,7 +302,7 @@ TEST(Tokenizer, SurvivesMutatedFiles) {
 }
 
 TEST(TextEncoder, PiecesGiveTheIdsOfTheWhole) {
-  const auto tokenizer = Tokenizer::parse(small_bpe_json().dump(), "file");
+  const auto tokenizer = parsed(small_bpe_json());
   std::string text;
   while (text.size() < 3'000'000) text += "abc  bc.\n\n ab ?\nxab\n";
   std::vector<int32_t> ids;
@@ -332,14 +334,14 @@ TEST(TextEncoder, CutsNoAddedToken) {
     Json json = small_bpe_json();
     json["added_tokens"] = {{{"id", 300}, {"content", name}, {"special", false}}};
     const std::string text = std::string("two words end a\nb ") + name + "x y\nz";
-    const TextEncoder encoder(Tokenizer::parse(json.dump(), "file"));
+    const TextEncoder encoder(parsed(json));
     for (size_t least = 0; least < text.size(); ++least)
       EXPECT_EQ(encoder.cut(text, least), text.size()) << name << " " << least;
   }
   Json json = small_bpe_json();
   json["added_tokens"] = {{{"id", 300}, {"content", "  "}, {"special", false}},
                           {{"id", 301}, {"content", "\n\n"}, {"special", false}}};
-  const Tokenizer tokenizer = Tokenizer::parse(json.dump(), "file");
+  const Tokenizer tokenizer = parsed(json);
   TextEncoder encoder(tokenizer);
   const std::string_view text = "a  b\n\nc";
   EXPECT_EQ(encoder.cut(text, 0), 4u) << "no space between two";
@@ -351,7 +353,7 @@ TEST(TextEncoder, CutsNoAddedToken) {
 
 // Far more than linear time would make this test time out.
 TEST(Tokenizer, LongRunsOfOneClassAreNoTrouble) {
-  const auto tokenizer = Tokenizer::parse(small_bpe_json().dump(), "file");
+  const auto tokenizer = parsed(small_bpe_json());
   for (const char* unit : {"abc", " ", "\n", "1", "!", "\xFF", "é", "'"}) {
     std::string text;
     while (text.size() < 1'000'000) text += unit;

@@ -97,9 +97,7 @@ class WatchedMemory : public ReadableMemory {
  public:
   explicit WatchedMemory(const TextMemory& memory) : memory_(memory) {}
 
-  const TextMemoryConfig& config() const override { return memory_.config(); }
   const WindowCode& code() const override { return memory_.code(); }
-  std::span<const int64_t> window_lengths() const override { return memory_.window_lengths(); }
   std::vector<float> retrieve(const WindowQueries& queries) const override {
     std::vector<float> values = memory_.retrieve(queries);
     if (spoils && reads == 0)

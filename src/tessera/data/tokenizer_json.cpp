@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <ranges>
 #include <unordered_map>
 #include <utility>
 
@@ -330,8 +329,10 @@ TokenizerContent parse_gpt2(std::string_view encoder_json, std::string_view voca
     throw DataError(source, "byte {} of the merges is not valid UTF-8", valid);
   if (vocab_bpe.starts_with("#version"))
     vocab_bpe.remove_prefix(std::min(vocab_bpe.find('\n'), vocab_bpe.size()));
-  for (const auto part : std::views::split(vocab_bpe, '\n')) {
-    std::string_view line(part.begin(), part.end());
+  while (!vocab_bpe.empty()) {
+    const size_t end = std::min(vocab_bpe.find('\n'), vocab_bpe.size());
+    std::string_view line = vocab_bpe.substr(0, end);
+    vocab_bpe.remove_prefix(std::min(end + 1, vocab_bpe.size()));
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (!line.empty()) file.merges.push_back(split_merge(line, file.merges.size(), source));
   }

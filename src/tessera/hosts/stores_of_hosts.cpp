@@ -111,13 +111,9 @@ auto StoresOfHosts::each(const Call& call) const {
 class StoresOfHosts::Memory final : public memo::ReadableMemory {
  public:
   explicit Memory(const StoresOfHosts& stores)
-      : stores_(stores),
-        lengths_(memo::window_lengths(config())),
-        code_(memo::WindowCode::make(config())) {}
+      : stores_(stores), code_(memo::WindowCode::make(stores.config().memory)) {}
 
-  const memo::TextMemoryConfig& config() const override { return stores_.config().memory; }
   const memo::WindowCode& code() const override { return *code_; }
-  std::span<const int64_t> window_lengths() const override { return lengths_; }
 
   std::vector<float> retrieve(const memo::WindowQueries& queries) const override {
     if (queries.keys.empty()) return {};
@@ -142,7 +138,6 @@ class StoresOfHosts::Memory final : public memo::ReadableMemory {
   size_t shards() const { return static_cast<size_t>(config().shards); }
 
   const StoresOfHosts& stores_;
-  std::vector<int64_t> lengths_;
   std::shared_ptr<const memo::WindowCode> code_;
 };
 

@@ -59,10 +59,10 @@ class ReadableMemory {
  public:
   virtual ~ReadableMemory() = default;
 
-  virtual const TextMemoryConfig& config() const = 0;
   virtual const WindowCode& code() const = 0;
+  const TextMemoryConfig& config() const { return code().config(); }
   /// In tokens, ascending.
-  virtual std::span<const int64_t> window_lengths() const = 0;
+  std::span<const int64_t> window_lengths() const { return code().window_lengths(); }
   /// The values [n, d] that the matrices hold for the keys of some windows, still bound: each the
   /// exact sum rounded once to float.
   virtual std::vector<float> retrieve(const WindowQueries& queries) const = 0;

@@ -76,10 +76,7 @@ std::vector<MemoryShard> empty_shards(const TextMemoryConfig& config) {
 TextMemory::TextMemory(const TextMemoryConfig& config) : TextMemory(config, empty_shards(config)) {}
 
 TextMemory::TextMemory(const TextMemoryConfig& config, std::vector<MemoryShard> shards)
-    : config_(config),
-      lengths_(memo::window_lengths(config)),
-      code_(WindowCode::make(config)),
-      shards_(std::move(shards)) {
+    : code_(WindowCode::make(config)), shards_(std::move(shards)) {
   check_argument(std::ssize(shards_) == config.shards,
                  "text memory: {} matrices were given, the configuration says {}", shards_.size(),
                  config.shards);
@@ -103,10 +100,10 @@ int64_t TextMemory::edit(Edit edit, const TokenPieces& document, const ShardChoi
 int64_t TextMemory::write(Edit edit, const TokenPieces& document, const ShardChoice& chosen,
                           std::vector<int32_t>& done) {
   // Each shard gets about as many pairs of a batch as a single matrix would.
-  const int64_t size = std::clamp(lengths_.back(), kSmallestBatch, kLargestBatch) *
-                       std::min(config_.shards, kMostBatches);
-  Batches batches(document, size, config_.vocabulary);
-  WindowPairs windows(lengths_);
+  const int64_t size = std::clamp(window_lengths().back(), kSmallestBatch, kLargestBatch) *
+                       std::min(config().shards, kMostBatches);
+  Batches batches(document, size, config().vocabulary);
+  WindowPairs windows(memo::window_lengths(config()));
   int64_t written = 0;
   for (auto batch = batches.next(); !batch.empty(); batch = batches.next()) {
     const auto pairs = windows.append(batch);
@@ -118,11 +115,12 @@ int64_t TextMemory::write(Edit edit, const TokenPieces& document, const ShardCho
 
 int64_t TextMemory::write_batch(Edit edit, std::span<const int32_t> text,
                                 std::span<const WindowPair> pairs, const ShardChoice& chosen) {
+  const auto lengths = window_lengths();
   std::vector<std::vector<WindowPair>> of_shard(shards_.size());
   for (const WindowPair& pair : pairs) {
-    const auto length = static_cast<size_t>(lengths_[static_cast<size_t>(pair.length_index)]);
+    const auto length = static_cast<size_t>(lengths[static_cast<size_t>(pair.length_index)]);
     const auto window = text.subspan(static_cast<size_t>(pair.next) - length, length);
-    of_shard[shard_of(hash_tokens(window), config_.shards)].push_back(pair);
+    of_shard[shard_of(hash_tokens(window), config().shards)].push_back(pair);
   }
   std::vector<size_t> touched;
   for (size_t s = 0; s < shards_.size(); ++s)
@@ -138,7 +136,7 @@ int64_t TextMemory::write_batch(Edit edit, std::span<const int32_t> text,
 }
 
 void TextMemory::merge(const TextMemory& other) {
-  check_argument(config_ == other.config_,
+  check_argument(config() == other.config(),
                  "text memory: only memories of equal code, dimension, heads, layers, shards, "
                  "vocabulary and seed can be merged");
   for (const auto both : {shards(), other.shards()})

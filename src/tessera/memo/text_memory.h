@@ -48,9 +48,7 @@ class TextMemory final : public ReadableMemory {
   /// The longest document, in tokens, whose distinct pairs fit in this machine's memory.
   static int64_t most_tokens(const TextMemoryConfig& config);
 
-  const TextMemoryConfig& config() const override { return config_; }
   const WindowCode& code() const override { return *code_; }
-  std::span<const int64_t> window_lengths() const override { return lengths_; }
   std::vector<float> retrieve(const WindowQueries& queries) const override;
   /// One pass over C after each change.
   double noise() const override;
@@ -65,8 +63,6 @@ class TextMemory final : public ReadableMemory {
   int64_t write_batch(Edit edit, std::span<const int32_t> text, std::span<const WindowPair> pairs,
                       const ShardChoice& chosen);
 
-  TextMemoryConfig config_;
-  std::vector<int64_t> lengths_;
   std::shared_ptr<const WindowCode> code_;
   std::vector<MemoryShard> shards_;
 };

@@ -83,8 +83,13 @@ class WindowStream {
 /// function of its configuration and holds no text. Tokens must be in the vocabulary.
 class WindowCode {
  public:
+  /// Throws what check_config() throws.
   static std::unique_ptr<const WindowCode> make(const TextMemoryConfig& config);
   virtual ~WindowCode() = default;
+
+  const TextMemoryConfig& config() const { return config_; }
+  /// In tokens, ascending.
+  std::span<const int64_t> window_lengths() const { return lengths_; }
 
   /// Stores or forgets the pairs of `text` in `memory` [d, d].
   virtual void edit(Edit edit, std::span<const int32_t> text, std::span<const WindowPair> pairs,
@@ -104,7 +109,12 @@ class WindowCode {
   virtual double noise(std::span<const float> value) const = 0;
 
  protected:
-  WindowCode() = default;
+  explicit WindowCode(const TextMemoryConfig& config)
+      : config_(config), lengths_(memo::window_lengths(config)) {}
+
+ private:
+  TextMemoryConfig config_;
+  std::vector<int64_t> lengths_;
 };
 
 }  // namespace tessera::memo

@@ -66,9 +66,6 @@ class Translator {
     result_ += by;
     rest_.remove_prefix(length);
   }
-  bool starts_with_one_of(std::string_view letters) const {
-    return !rest_.empty() && letters.find(rest_.front()) != std::string_view::npos;
-  }
 
   /// \p{L}, \x{1F600}: up to the closing brace.
   size_t braced_length() const {
@@ -98,10 +95,10 @@ class Translator {
 
   void take_class() {
     copy(rest_.starts_with("[^") ? 2 : 1);
-    if (starts_with_one_of("]")) refuse(1);
+    if (rest_.starts_with(']')) refuse(1);
     while (!rest_.empty() && rest_.front() != ']') {
-      if (rest_.front() == '[' || rest_.starts_with("&&"))  // sets in sets, POSIX classes
-        refuse(rest_.front() == '[' ? 1 : 2);
+      if (rest_.front() == '[') refuse(1);  // sets in sets, POSIX classes
+      if (rest_.starts_with("&&")) refuse(2);
       if (rest_.front() == '\\')
         take_escape(/*in_class=*/true);
       else
@@ -124,7 +121,7 @@ class Translator {
     if (end == std::string_view::npos || rest_[end] != '}' || end == 1 || rest_[1] == ',')
       refuse(1);
     copy(end + 1);
-    if (starts_with_one_of("?+*{")) refuse(1);
+    if (rest_.find_first_of("?+*{") == 0) refuse(1);
   }
 
   std::string_view rest_;

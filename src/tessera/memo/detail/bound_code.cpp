@@ -69,17 +69,14 @@ class ContextStream final : public WindowStream {
 }  // namespace
 
 BoundCode::BoundCode(const TextMemoryConfig& config)
-    : config_(config),
-      lengths_(window_lengths(config)),
-      words_(config.dimension / 64),
-      block_(block_of(config.dimension)) {
+    : WindowCode(config), words_(config.dimension / 64), block_(block_of(config.dimension)) {
   const int64_t blocks = (config.vocabulary + block_ - 1) / block_;
   token_masks_.resize(static_cast<size_t>(blocks * words_));
   draw_words(Philox(config.seed, kCodeStream), 0, blocks * words_, token_masks_.data());
 }
 
 void BoundCode::draw_signs(std::span<const int32_t> window, uint64_t* key, uint64_t* mask) const {
-  const Philox philox(config_.seed, hash_tokens(window));
+  const Philox philox(config().seed, hash_tokens(window));
   draw_words(philox, 0, words_, key);
   draw_words(philox, static_cast<uint64_t>((words_ + 1) / 2), words_, mask);
 }
@@ -94,28 +91,29 @@ void BoundCode::bind(int32_t token, uint64_t* signs) const {
 void BoundCode::edit(Edit edit, std::span<const int32_t> text, std::span<const WindowPair> pairs,
                      ExactCorrelationMemory& memory) const {
   const auto words = static_cast<size_t>(words_);
+  const auto lengths = window_lengths();
   std::vector<uint64_t> keys(pairs.size() * words), values(pairs.size() * words);
 #pragma omp parallel for schedule(static)
   for (size_t n = 0; n < pairs.size(); ++n) {
-    const auto length = static_cast<size_t>(lengths_[static_cast<size_t>(pairs[n].length_index)]);
+    const auto length = static_cast<size_t>(lengths[static_cast<size_t>(pairs[n].length_index)]);
     const auto next = static_cast<size_t>(pairs[n].next);
     draw_signs(text.subspan(next - length, length), &keys[n * words], &values[n * words]);
     bind(text[next], &values[n * words]);
   }
-  memory.edit(edit, SignRows{keys, config_.dimension}, SignRows{values, config_.dimension});
+  memory.edit(edit, SignRows{keys, config().dimension}, SignRows{values, config().dimension});
 }
 
 WindowQueries BoundCode::queries(std::span<const std::span<const int32_t>> contexts) const {
-  const auto d = static_cast<size_t>(config_.dimension), words = static_cast<size_t>(words_);
+  const auto d = static_cast<size_t>(config().dimension), words = static_cast<size_t>(words_);
   WindowQueries queries;
   std::vector<uint64_t> key(words);
   for (const auto& context : contexts)
-    for (const int64_t length : lengths_) {
+    for (const int64_t length : window_lengths()) {
       if (length > static_cast<int64_t>(context.size())) break;
       queries.masks.resize(queries.masks.size() + words);
       const auto window = context.last(static_cast<size_t>(length));
       draw_signs(window, key.data(), &*queries.masks.end() - words);
-      queries.shards.push_back(shard_of(hash_tokens(window), config_.shards));
+      queries.shards.push_back(shard_of(hash_tokens(window), config().shards));
       for (size_t c = 0; c < d; ++c)
         queries.keys.push_back((key[c / 64] >> (c % 64) & 1) != 0 ? -1 : 1);
     }
@@ -123,19 +121,19 @@ WindowQueries BoundCode::queries(std::span<const std::span<const int32_t>> conte
 }
 
 std::unique_ptr<WindowStream> BoundCode::stream() const {
-  return std::make_unique<ContextStream>(*this, lengths_.back());
+  return std::make_unique<ContextStream>(*this, window_lengths().back());
 }
 
 float BoundCode::scale() const {
-  const auto d = static_cast<float>(config_.dimension);
+  const auto d = static_cast<float>(config().dimension);
   return 1 / (d * d);
 }
 
 void BoundCode::score(std::span<const float> values, std::span<float* const> scores) const {
   cpu::hadamard_scores({.count = std::ssize(scores),
-                        .width = config_.dimension,
+                        .width = config().dimension,
                         .block = block_,
-                        .tokens = config_.vocabulary,
+                        .tokens = config().vocabulary,
                         .values = values.data(),
                         .masks = token_masks_.data(),
                         .scale = scale(),
@@ -152,13 +150,13 @@ float BoundCode::score(std::span<const float> value, int32_t token) const {
 }
 
 double BoundCode::noise(double energy) const {
-  return std::sqrt(energy) / static_cast<double>(config_.dimension);
+  return std::sqrt(energy) / static_cast<double>(config().dimension);
 }
 
 double BoundCode::noise(std::span<const float> value) const {
   double squares = 0;
   for (const float entry : value) squares += static_cast<double>(entry) * entry;
-  return std::sqrt(squares * crosstalk_share(config_.dimension, config_.vocabulary)) * scale();
+  return std::sqrt(squares * crosstalk_share(config().dimension, config().vocabulary)) * scale();
 }
 
 double BoundCode::crosstalk_share(int64_t dimension, int64_t vocabulary) {

@@ -40,8 +40,6 @@ class BoundCode final : public WindowCode {
   /// What scales the product of a pair stored once, |k|^2 |e|^2 = d^2, to 1.
   float scale() const;
 
-  TextMemoryConfig config_;
-  std::vector<int64_t> lengths_;
   int64_t words_;                      // d / 64
   int64_t block_;                      // 2^p
   std::vector<uint64_t> token_masks_;  // [ceil(V / 2^p), d / 64]

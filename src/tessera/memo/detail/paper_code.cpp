@@ -25,8 +25,7 @@ double length_of(std::span<const int8_t> x) {
 }  // namespace
 
 PaperCode::PaperCode(const TextMemoryConfig& config)
-    : config_(config),
-      lengths_(window_lengths(config)),
+    : WindowCode(config),
       tokens_(config.vocabulary, config.dimension, config.seed, kTokenStream),
       projection_law_(kProjectionScale, kProjectionLimit) {
   const int64_t entries = config.dimension * part_width();
@@ -37,7 +36,7 @@ PaperCode::PaperCode(const TextMemoryConfig& config)
 }
 
 std::vector<int8_t> PaperCode::token_codes(std::span<const int32_t> tokens) const {
-  const auto d = static_cast<size_t>(config_.dimension);
+  const auto d = static_cast<size_t>(config().dimension);
   std::vector<int8_t> codes(tokens.size() * d);
 #pragma omp parallel for schedule(static) if (tokens.size() > 1)
   for (size_t n = 0; n < tokens.size(); ++n) tokens_.copy_row(tokens[n], &codes[n * d]);
@@ -46,10 +45,10 @@ std::vector<int8_t> PaperCode::token_codes(std::span<const int32_t> tokens) cons
 
 std::vector<int8_t> PaperCode::encode(std::span<const int8_t> codes, int64_t count,
                                       int64_t next_step, int64_t part_step) const {
-  std::vector<int8_t> encoded(static_cast<size_t>(count * config_.dimension));
+  std::vector<int8_t> encoded(static_cast<size_t>(count * config().dimension));
   cpu::window_products({.count = count,
-                        .width = config_.dimension,
-                        .parts = config_.heads,
+                        .width = config().dimension,
+                        .parts = config().heads,
                         .next_step = next_step,
                         .part_step = part_step,
                         .numbers = codes.data(),
@@ -58,7 +57,7 @@ std::vector<int8_t> PaperCode::encode(std::span<const int8_t> codes, int64_t cou
 }
 
 std::vector<int8_t> PaperCode::project(std::span<const int8_t> codes, int32_t k) const {
-  const int64_t d = config_.dimension, width = part_width();
+  const int64_t d = config().dimension, width = part_width();
   const int64_t count = static_cast<int64_t>(codes.size()) / d;
   std::vector<int32_t> sums(static_cast<size_t>(count * width));
   multiply_bytes(count, width, d, codes.data(), d,
@@ -81,23 +80,24 @@ std::vector<int8_t> PaperCode::project(std::span<const int8_t> codes, int32_t k)
 
 void PaperCode::edit(Edit edit, std::span<const int32_t> text, std::span<const WindowPair> pairs,
                      ExactCorrelationMemory& memory) const {
-  const int64_t d = config_.dimension, h = config_.heads, width = part_width();
+  const int64_t d = config().dimension, h = config().heads, width = part_width();
+  const auto lengths = window_lengths();
   const auto tokens = token_codes(text);
   // parts[k - 1]: the parts from the windows of h^(k - 1) tokens that start at 0, 1, ...
   std::vector<std::vector<int8_t>> parts;
   std::vector<int8_t> codes = tokens;
   auto starts = static_cast<int64_t>(text.size());
-  for (int32_t k = 1; k <= config_.layers && starts > 0; ++k) {
+  for (int32_t k = 1; k <= config().layers && starts > 0; ++k) {
     parts.push_back(project(codes, k));
-    const int64_t part_step = lengths_[static_cast<size_t>(k - 1)] / h;
+    const int64_t part_step = lengths[static_cast<size_t>(k - 1)] / h;
     starts -= (h - 1) * part_step;
-    if (k < config_.layers && starts > 0) codes = encode(codes, starts, 1, part_step);
+    if (k < config().layers && starts > 0) codes = encode(codes, starts, 1, part_step);
   }
   std::vector<int8_t> keys(pairs.size() * static_cast<size_t>(d)), values(keys.size());
 #pragma omp parallel for schedule(static)
   for (size_t n = 0; n < pairs.size(); ++n) {
     const auto k = static_cast<size_t>(pairs[n].length_index);
-    const int64_t start = pairs[n].next - lengths_[k], part_step = lengths_[k] / h;
+    const int64_t start = pairs[n].next - lengths[k], part_step = lengths[k] / h;
     int8_t* key = &keys[n * static_cast<size_t>(d)];
     for (int64_t m = 0; m < h; ++m)
       std::copy_n(&parts[k][static_cast<size_t>((start + m * part_step) * width)], width,
@@ -109,18 +109,19 @@ void PaperCode::edit(Edit edit, std::span<const int32_t> text, std::span<const W
 }
 
 WindowQueries PaperCode::queries(std::span<const std::span<const int32_t>> contexts) const {
-  const auto d = static_cast<size_t>(config_.dimension);
+  const auto d = static_cast<size_t>(config().dimension);
+  const auto lengths = window_lengths();
   std::vector<size_t> first_query;  // for each context
   size_t count = 0;
   for (const auto& context : contexts) {
     first_query.push_back(count);
-    for (const int64_t length : lengths_) count += length <= static_cast<int64_t>(context.size());
+    for (const int64_t length : lengths) count += length <= static_cast<int64_t>(context.size());
   }
   WindowQueries queries;
   queries.keys.resize(count * d);
-  for (size_t k = 0; k < lengths_.size(); ++k) {
+  for (size_t k = 0; k < lengths.size(); ++k) {
     // The last window of this length of every context that can fill one, end to end.
-    const auto length = static_cast<size_t>(lengths_[k]);
+    const auto length = static_cast<size_t>(lengths[k]);
     std::vector<int32_t> windows;
     std::vector<size_t> places;
     for (size_t c = 0; c < contexts.size(); ++c)
@@ -140,8 +141,8 @@ std::vector<int8_t> PaperCode::keys_of(std::span<const int32_t> windows, int32_t
   auto codes = token_codes(windows);
   auto count = static_cast<int64_t>(windows.size());
   for (int32_t layer = 1; layer < k; ++layer) {
-    count /= config_.heads;
-    codes = encode(codes, count, config_.heads, 1);
+    count /= config().heads;
+    codes = encode(codes, count, config().heads, 1);
   }
   return project(codes, k);  // [n h, d / h] is [n, d]
 }
@@ -151,20 +152,20 @@ std::vector<int8_t> PaperCode::keys_of(std::span<const int32_t> windows, int32_t
 class PaperCode::Stream final : public WindowStream {
  public:
   explicit Stream(const PaperCode& code) : code_(code) {
-    for (const int64_t length : code.lengths_)
-      rings_.push_back({length / code.config_.heads, length, {}, {}});
+    for (const int64_t length : code.window_lengths())
+      rings_.push_back({length / code.config().heads, length, {}, {}});
   }
 
   void append(int32_t token) override {
     ++read_;
     auto codes = code_.token_codes({&token, 1});
-    for (int32_t k = 1; k <= code_.config_.layers; ++k) {
+    for (int32_t k = 1; k <= code_.config().layers; ++k) {
       Ring& ring = rings_[static_cast<size_t>(k - 1)];
       ring.put(read_, code_.project(codes, k), ring.parts);
-      if (k == code_.config_.layers) return;
+      if (k == code_.config().layers) return;
       ring.put(read_, codes, ring.codes);
       if (read_ < ring.length) return;
-      codes = code_.encode(ring.window(read_, code_.config_.dimension, ring.codes), 1, 1, 1);
+      codes = code_.encode(ring.window(read_, code_.config().dimension, ring.codes), 1, 1, 1);
     }
   }
 
@@ -210,7 +211,7 @@ std::unique_ptr<WindowStream> PaperCode::stream() const {
 }
 
 float PaperCode::scale() const {
-  const double root = kKeyScale * tokens_.deviation() * static_cast<double>(config_.dimension);
+  const double root = kKeyScale * tokens_.deviation() * static_cast<double>(config().dimension);
   return static_cast<float>(1 / (root * root));
 }
 
@@ -226,11 +227,11 @@ float PaperCode::score(std::span<const float> value, int32_t token) const {
 }
 
 double PaperCode::noise(double energy) const {
-  const auto d = static_cast<double>(config_.dimension);
+  const auto d = static_cast<double>(config().dimension);
   // Keys of one length share a Gaussian W_k in each of their h parts, and the codes of V tokens
   // overlap in d dimensions.
-  const double overlap = (1 + 1 / static_cast<double>(config_.heads * config_.layers)) *
-                         (1 + d / static_cast<double>(config_.vocabulary));
+  const double overlap = (1 + 1 / static_cast<double>(config().heads * config().layers)) *
+                         (1 + d / static_cast<double>(config().vocabulary));
   return std::sqrt(energy * overlap) / (kKeyScale * tokens_.deviation() * d);
 }
 

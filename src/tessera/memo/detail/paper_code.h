@@ -32,7 +32,7 @@ class PaperCode final : public WindowCode {
   class Stream;
 
   /// d / h, of a part of a key.
-  int64_t part_width() const { return config_.dimension / config_.heads; }
+  int64_t part_width() const { return config().dimension / config().heads; }
   /// X^1 [tokens, d].
   std::vector<int8_t> token_codes(std::span<const int32_t> tokens) const;
   /// X^{k+1} [count, d]: row n is the encoding of h rows of `codes` X^k, starting at n next_step
@@ -46,8 +46,6 @@ class PaperCode final : public WindowCode {
   /// What scales the product of a pair stored once, |I|^2 |e|^2 on average, to 1.
   float scale() const;
 
-  TextMemoryConfig config_;
-  std::vector<int64_t> lengths_;
   TokenTable tokens_;  // E [V, d]
   RoundedNormal projection_law_;
   std::vector<int8_t> projections_;  // W_1, ..., W_l, each [d, d / h]
