@@ -105,11 +105,11 @@ Evaluate::Answer share_of(const ModelFolder& folder, const TextSource& source,
   EvaluationOptions in_turn = options;
   in_turn.takes_next = [&share] { return share.takes_batch(); };
   Evaluate::Answer answer;
+  const auto bytes = static_cast<int64_t>(source.bytes());
   int64_t before = 0;  // bytes of the documents before
   const auto evaluate_document = [&](std::string_view text) {
     const auto show = [&](double part) {
-      on_progress(before + static_cast<int64_t>(part * text.size()),
-                  static_cast<int64_t>(source.bytes()));
+      on_progress(before + static_cast<int64_t>(part * text.size()), bytes);
     };
     show(0);
     const bool together = !in_one_piece && text.size() > EvaluationShare::kLongBytes;
