@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <variant>
 
 #include "program/serve/api_error.h"
@@ -108,6 +109,7 @@ class Completion {
   /// Returns false where nothing came for a while. Throws ApiError as answer().
   bool wait(const std::function<void(size_t choice)>& on_news);
   void apply(Scores&& scores, const std::function<void(size_t choice)>& on_news);
+  void apply(News&& news, const std::function<void(size_t choice)>& on_news);
 
   Json head() const;
   Json usage() const;
@@ -122,6 +124,8 @@ class Completion {
   const Unwanted unwanted_;
   std::vector<Prompt> prompts_;
   std::vector<Choice> choices_;  // best_of for each prompt
+  std::set<size_t> scored_;      // prompts whose scores have come
+  std::vector<News> early_;      // what was written after the others, which comes behind them
   bool has_tokens_ = false;
   bool prompts_shown_ = false;
   std::shared_ptr<Mailbox> mailbox_ = std::make_shared<Mailbox>();
@@ -284,10 +288,8 @@ bool Completion::wait(const std::function<void(size_t)>& on_news) {
       throw as_api_error(*error);
     else if (auto* scores = std::get_if<Scores>(&event))
       apply(std::move(*scores), on_news);
-    else if (const auto* news = std::get_if<News>(&event)) {
-      choices_[news->choice].add(news->written);
-      on_news(news->choice);
-    }
+    else if (auto* news = std::get_if<News>(&event))
+      apply(std::move(*news), on_news);
   }
   if (!ended() && unwanted_()) throw given_up();
   const std::chrono::duration<double> passed = Clock::now() - started_;
@@ -312,7 +314,19 @@ void Completion::apply(Scores&& scores, const std::function<void(size_t)>& on_ne
       choice.add(TextWriter(options, 0, prompt.tokens.size()).add(tokens.back()));
       on_news(index);
     }
+    scored_.insert(number);
   }
+  for (News& news : std::exchange(early_, {})) apply(std::move(news), on_news);
+}
+
+/// A short prompt may be written on while longer ones are still scored with it.
+void Completion::apply(News&& news, const std::function<void(size_t)>& on_news) {
+  if (scores_prompts() && !scored_.contains(news.choice / request_.best_of)) {
+    early_.push_back(std::move(news));
+    return;
+  }
+  choices_[news.choice].add(news.written);
+  on_news(news.choice);
 }
 
 Completion::Json Completion::head() const {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "tessera/infer/generate.h"
@@ -112,6 +113,33 @@ TEST(Completions, OlderClientsScoreWithoutAToken) {
   EXPECT_EQ(choice["finish_reason"], "length");
   EXPECT_EQ(choice["logprobs"]["tokens"], (Json{"a", "b", "c"}));
   EXPECT_EQ(choice["logprobs"]["top_logprobs"][1].size(), 1u);  // the token itself
+}
+
+TEST(Completions, AShortPromptComesBeforeItsTextThoughALongOneIsStillScored) {
+  TinyService tiny;
+  Json body = {{"model", "mosaic"}, {"prompt", Json::array({"amen"})},
+               {"max_tokens", 3},   {"ignore_eos", true},
+               {"seed", 1},         {"echo", true},
+               {"logprobs", 0},     {"n", 2}};
+  const Json alone = tiny.complete(body)["choices"];
+  body["prompt"].push_back(std::string(3000, 'x'));
+  const auto reply = tiny.complete(body);
+  body["stream"] = true;
+  std::vector<std::string> streamed(4);
+  for (const Json& event : tiny.stream("/v1/completions", body)) {
+    const Json& choice = event["choices"][0];
+    const size_t index = choice["index"];
+    streamed[index] += choice["text"].get<std::string>() + "|";
+  }
+  for (size_t i = 0; i < 2; ++i) {
+    const Json& choice = reply["choices"][i];
+    EXPECT_EQ(choice["text"], alone[i]["text"]);
+    EXPECT_EQ(choice["logprobs"]["tokens"], alone[i]["logprobs"]["tokens"]);
+    EXPECT_EQ(choice["logprobs"]["text_offset"], alone[i]["logprobs"]["text_offset"]);
+    EXPECT_TRUE(choice["logprobs"]["token_logprobs"][0].is_null());
+    EXPECT_TRUE(streamed[i].starts_with("amen|"));
+    EXPECT_EQ(std::ranges::count(streamed[i], '|'), 4);
+  }
 }
 
 TEST(Completions, TheTextIsTheOneThatTheLibraryWrites) {
