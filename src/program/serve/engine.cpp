@@ -21,6 +21,11 @@ int64_t tokens_of(const ScoreJob& job) {
   return tokens;
 }
 
+/// How many wait for their turn.
+int64_t jobs_of(const EngineRequest& request) {
+  return std::ssize(request.texts) + std::ssize(request.scores) + std::ssize(request.calls);
+}
+
 }  // namespace
 
 /// The state of one request. A cancelled request's functions are not called: whoever calls them
@@ -77,9 +82,11 @@ Engine::~Engine() {
 }
 
 void Engine::check(const EngineRequest& request) const {
-  if (std::ssize(request.texts) > options_.queue)
-    throw ApiError(413, "the request asks for {} texts, expected at most {} (--max-queue)",
-                   request.texts.size(), options_.queue);
+  if (jobs_of(request) > options_.queue)
+    throw ApiError(413,
+                   "the request's texts take {} places in the queue, expected at most {} "
+                   "(--max-queue)",
+                   jobs_of(request), options_.queue);
   const auto check_memory = [this](int64_t tokens) {
     if (decoder_->bytes(tokens) > options_.memory->bytes())
       throw ApiError(400,
@@ -108,8 +115,7 @@ void Engine::check(const EngineRequest& request) const {
 
 Engine::Ticket Engine::submit(EngineRequest request) {
   check(request);
-  const auto jobs =
-      std::ssize(request.texts) + std::ssize(request.scores) + std::ssize(request.calls);
+  const int64_t jobs = jobs_of(request);
   const auto shared = std::make_shared<Shared>();
   shared->request = std::move(request);
   shared->bell = bell_;

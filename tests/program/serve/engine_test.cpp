@@ -133,6 +133,20 @@ TEST(Engine, TextsThatWouldTakeTooMuchMemoryAreRefusedBeforeTheyStart) {
   EXPECT_LT(most, 6);
 }
 
+TEST(Engine, ARequestThatCouldNeverWaitIsNotToldToComeBack) {
+  Engine engine(std::make_unique<PlainDecoder>(), {.queue = 2});
+  Record one, other;
+  EngineRequest request;
+  request.texts = {job_of(one, {1}, 1), job_of(other, {1}, 1)};
+  request.scores.push_back({{{1}}, 0, [](std::vector<std::vector<ScoredToken>>&&) {}});
+  try {
+    engine.submit(std::move(request));
+    FAIL() << "it waits";
+  } catch (const ApiError& error) {
+    EXPECT_EQ(error.status(), 413) << error.what();
+  }
+}
+
 TEST(Engine, AFailedTextDoesNotHarmTheOthers) {
   const ServedModel model = served("mosaic", byte_mosaic());
   Record good, bad;
