@@ -260,8 +260,8 @@ Json Server::call(const Message& request) {
   const nlohmann::json& meta = object_in(request.params, "_meta");
   ProgressNotes notes(meta.value("progressToken", nlohmann::json()), tool->doing, send_);
   const auto on_progress = [&](int64_t done, int64_t of) {
-    look_up();
     try {
+      look_up();
       notes(done, of);
     } catch (const SystemError&) {  // an edit is finished, although its client has gone
       if (tool->effect != Effect::kEdits) throw;

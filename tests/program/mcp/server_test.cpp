@@ -182,26 +182,31 @@ TEST(McpServer, ProgressOnlyGrowsAndNamesItsToken) {
   EXPECT_EQ(talk({call(1, "echo")}).size(), 1u);
 }
 
-TEST(McpServer, AnEditIsFinishedAlthoughNobodyHearsOfItsProgress) {
+TEST(McpServer, AnEditIsFinishedAlthoughNobodyHearsOfItsProgressOrOfAPing) {
   Json params = {{"name", "echo"}, {"arguments", Json::object()}};
+  const std::string pinged =
+      call(1, "echo") + "\n" + R"({"jsonrpc":"2.0","id":"ping","method":"ping"})" + "\n";
   params["_meta"]["progressToken"] = "p";
-  for (const Effect effect : {Effect::kEdits, Effect::kNone}) {
-    bool finished = false;
-    Tool tool = echo();
-    tool.effect = effect;
-    tool.call = [&](const nlohmann::json&, const jobs::OnProgress& on_progress) {
-      on_progress(1, 2);
-      finished = true;
-      return Json::object();
-    };
-    const TextStream stream(request(1, "tools/call", params) + "\n");
-    LineReader lines(stream.descriptor());
-    Server({tool}, lines, [](const std::string& line) {
-      if (line.find("notifications/progress") != std::string::npos)
-        throw SystemError("standard output", "write", EPIPE);
-    }).run();
-    EXPECT_EQ(finished, effect == Effect::kEdits);
-  }
+  const std::string told = request(1, "tools/call", params) + "\n";
+  for (const std::string& text : {told, pinged})
+    for (const Effect effect : {Effect::kEdits, Effect::kNone}) {
+      bool finished = false;
+      Tool tool = echo();
+      tool.effect = effect;
+      tool.call = [&](const nlohmann::json&, const jobs::OnProgress& on_progress) {
+        on_progress(1, 2);
+        finished = true;
+        return Json::object();
+      };
+      const TextStream stream(text);
+      LineReader lines(stream.descriptor());
+      Server({tool}, lines, [](const std::string& line) {
+        if (line.find("notifications/progress") != std::string::npos ||
+            line.find("\"ping\"") != std::string::npos)
+          throw SystemError("standard output", "write", EPIPE);
+      }).run();
+      EXPECT_EQ(finished, effect == Effect::kEdits) << text;
+    }
 }
 
 TEST(McpServer, ACancelledCallEndsAndIsNotAnswered) {
