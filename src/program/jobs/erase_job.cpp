@@ -32,18 +32,22 @@ bool contains(const MemoStore& store, const StoredDocument& document, const std:
 /// The documents that an id or a glob names. Throws UsageError where there is none.
 std::set<std::string> named(const MemoStore& store, const std::vector<StoredDocument>& all,
                             const std::vector<std::string>& ids) {
-  std::set<std::string> found;
+  std::set<std::string> found, by_id;
   const std::vector<std::string> unerased = store.ledger().unerased();
   for (const std::string& id : ids) {
     if (store.ledger().find(id)) {
-      if (!found.insert(id).second) throw UsageError("'{}' is named twice", id);
+      if (!by_id.insert(id).second) throw UsageError("'{}' is named twice", id);
+      found.insert(id);
       continue;
     }
     if (std::ranges::find(unerased, id) != unerased.end()) continue;
-    const size_t before = found.size();
-    for (const StoredDocument& document : all)
-      if (::fnmatch(id.c_str(), document.id.c_str(), 0) == 0) found.insert(document.id);
-    if (found.size() == before) store.ledger().get(id);  // says that there is none
+    bool is_glob_of_any = false;
+    for (const StoredDocument& document : all) {
+      if (::fnmatch(id.c_str(), document.id.c_str(), 0) != 0) continue;
+      found.insert(document.id);
+      is_glob_of_any = true;
+    }
+    if (!is_glob_of_any) store.ledger().get(id);  // says that there is none
   }
   return found;
 }

@@ -131,6 +131,9 @@ TEST_F(MemoDocuments, ForgetsWhatIsAskedForAndWarnsOfWhatStays) {
   const Outcome list = memo({"forget", store, "ra*", "--dry-run"});
   EXPECT_EQ(list.out, "raven: would be forgotten, 121 tokens\n");
   EXPECT_THAT(list.err, HasSubstr("'copy' stays and has 21 words in the same passages"));
+  const std::vector<Arguments> overlapping = {{"ra*", "r*"}, {"raven", "r*"}, {"r*", "raven"}};
+  for (const Arguments& ids : overlapping)
+    EXPECT_EQ(json({"forget", store, ids[0], ids[1], "--dry-run"})["data"].size(), 1u) << ids[0];
   EXPECT_EQ(json({"forget", store, "--containing", "MIDNIGHT dreary", "--dry-run"})["data"].size(),
             2u);
   EXPECT_EQ(json({"forget", store, "--meta", "kind=poem", "--dry-run"})["data"].size(), 3u);
