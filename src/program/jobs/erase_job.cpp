@@ -219,6 +219,26 @@ Json Erase::Answer::json_of_earlier(const std::string& id) {
   return {{"id", id}, {"object", "document"}, {"deleted", true}};
 }
 
+namespace {
+
+/// A line of a history. Throws DataError where it is none.
+Json event_of(const std::string& line, const std::string& file, size_t number) {
+  Json event = config::parse_json(line, file);
+  const auto is_absent_or = [&](const char* name, bool (Json::*is_of_type)() const noexcept) {
+    const auto found = event.find(name);
+    return found == event.end() || ((*found).*is_of_type)();
+  };
+  if (!event.is_object() || !is_absent_or("time", &Json::is_string) ||
+      !is_absent_or("bytes", &Json::is_number_integer) ||
+      !is_absent_or("tokens", &Json::is_number_integer) ||
+      !is_absent_or("sha256", &Json::is_string))
+    throw DataError(file, "line {} does not say what was forgotten: {}", number,
+                    config::shown(event));
+  return event;
+}
+
+}  // namespace
+
 History::Answer History::run(const fs::path& store, const OnProgress&) const {
   const fs::path path = store::StoreFolder::open(store).path() / store::StoreFolder::kHistoryFile;
   Answer answer;
@@ -227,7 +247,7 @@ History::Answer History::run(const fs::path& store, const OnProgress&) const {
   if (!answer.kept) return answer;
   std::istringstream lines(read_file(path));
   for (std::string line; std::getline(lines, line);)
-    answer.events.push_back(config::parse_json(line, path.native()));
+    answer.events.push_back(event_of(line, path.native(), answer.events.size() + 1));
   return answer;
 }
 

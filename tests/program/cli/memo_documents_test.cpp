@@ -123,6 +123,15 @@ TEST_F(MemoDocuments, UpdateLeavesOutAndPrunes) {
   expect_refused(memo({"update", store, path("poems")}), 3, "begins with !");
 }
 
+TEST_F(MemoDocuments, AHistoryThatIsDamagedIsBadData) {
+  const std::string store = create();
+  const std::vector<std::string> damaged = {"5", "[]", R"({"time": 5})", R"({"bytes": "many"})"};
+  for (const std::string& line : damaged) {
+    write_text(store + "/history.jsonl", "{\"tokens\": 3}\n" + line + "\n");
+    expect_refused(memo({"history", store}), 3, "history.jsonl: line 2 does not say");
+  }
+}
+
 TEST_F(MemoDocuments, ForgetsWhatIsAskedForAndWarnsOfWhatStays) {
   const std::string store = create();
   write_text(path("poems/copy"), std::string("A preface.\n") + kRaven);
