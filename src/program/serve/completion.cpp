@@ -25,6 +25,9 @@ constexpr auto kPatience = std::chrono::milliseconds(100);  // for something new
 constexpr int64_t kScoredTokens = 4096;                     // scored in one go, about
 // Bytes of an answer, about: of a token's text, of its entry among the scores, of an alternative.
 constexpr double kTextBytes = 8, kScoreBytes = 80, kAlternativeBytes = 40;
+// Each text of a request keeps its stop texts and its biases.
+constexpr double kBiasBytes = 64;           // of a bias, about
+constexpr double kMostKeptBytes = 1 << 26;  // of all texts
 
 /// "cmpl-18f3…": a number for each answer of this process, after the time that it started.
 std::string new_id(bool chat) {
@@ -196,12 +199,22 @@ void Completion::check_size() const {
                    "expected at most {:.0f} in all (--max-tokens-per-request)",
                    read, written, most)
         .about("max_tokens");
+  const SamplingOptions& sampling = request_.writing.sampling;
+  double kept = kBiasBytes * static_cast<double>(sampling.logit_bias.size());
+  for (const std::string& stop : request_.writing.stop) kept += static_cast<double>(stop.size());
+  kept *= candidates * static_cast<double>(prompts_.size());
+  if (kept > kMostKeptBytes)
+    throw ApiError(413,
+                   "'stop' and 'logit_bias' take {:.1f} MB in all texts of the request together, "
+                   "expected at most {:.1f}; shorten them, or ask for fewer texts",
+                   kept / 1e6, kMostKeptBytes / 1e6)
+        .about(request_.writing.stop.empty() ? "logit_bias" : "stop");
   double token_bytes = kTextBytes;
   if (request_.logprobs)
     token_bytes += kScoreBytes + kAlternativeBytes * static_cast<double>(*request_.logprobs);
   service_.check_answer(token_bytes * ((request_.echo ? read : 0) + written),
                         "texts, tokens or log-probabilities");
-  for (const auto& [token, bias] : request_.writing.sampling.logit_bias)
+  for (const auto& [token, bias] : sampling.logit_bias)
     if (token >= model_->engine->vocabulary())
       throw ApiError(400, "'logit_bias' names token {}, the model's ids go up to {}", token,
                      model_->engine->vocabulary() - 1)

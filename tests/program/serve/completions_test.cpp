@@ -453,6 +453,20 @@ TEST(Completions, EndWhereTheirTimeIsOverOrNobodyWaits) {
   EXPECT_THAT(recorded.events.back(), HasSubstr("--request-seconds allows more"));
 }
 
+TEST(Completions, RefuseLongStopTextsAndManyBiasesInManyTexts) {
+  TinyService tiny;
+  Json request = {{"prompt", "a"}, {"max_tokens", 1}, {"n", 70}, {"stop", std::string(1000, 'x')}};
+  EXPECT_EQ(tiny.post("/v1/completions", request).status, 200);
+  request["stop"] = std::string(1000000, 'x');
+  const Response refused = tiny.post("/v1/completions", request);
+  EXPECT_EQ(refused.status, 413);
+  EXPECT_THAT(refused.body, HasSubstr("'stop' and 'logit_bias' take 70.0 MB"));
+  request["stop"] = nullptr;
+  request["n"] = 128;
+  for (int64_t token = 0; token < 8200; ++token) request["logit_bias"][std::to_string(token)] = 1;
+  EXPECT_EQ(tiny.post("/v1/completions", request).status, 413);
+}
+
 TEST(Completions, RefuseAFormatThatNothingHoldsThemTo) {
   TinyService tiny;
   Json request = {{"prompt", "a"}, {"max_tokens", 1}, {"response_format", {{"type", "text"}}}};
