@@ -12,7 +12,8 @@ class Scale {
     this.log = log;
     let low = Math.min(...values), high = Math.max(...values);
     if (!values.length) [low, high] = log ? [1, 10] : [0, 1];
-    if (low === high) [low, high] = log ? [low / 2, high * 2] : [low - (Math.abs(low) || 1) / 2, high + (Math.abs(high) || 1) / 2];
+    const rounding = 1e-12 * Math.max(Math.abs(low), Math.abs(high));
+    if (high - low <= rounding) [low, high] = log ? [low / 2, high * 2] : [low - (Math.abs(low) || 1) / 2, high + (Math.abs(high) || 1) / 2];
     this.low = low;
     this.high = high;
     this.from = from;

@@ -370,6 +370,18 @@ describe("Runs", () => {
     }, {server: tasks});
   });
 
+  test("draws values that rounding alone tells apart", async () => {
+    fs.mkdirSync(place.path("level/flat"), {recursive: true});
+    place.write("level/flat/config.toml", "seed = 1\n");
+    const lines = [1, 1 - Number.EPSILON].map((loss, i) => ({kind: "step", step: i + 1, tokens: i + 1, loss, elapsed_seconds: 1}));
+    place.write("level/flat/metrics.jsonl", lines.map((line) => JSON.stringify(line) + "\n").join(""));
+    const level = await place.serve("--runs", place.path("level"));
+    await onPage("#runs", async (page) => {
+      await page.getByText(/^flat: 1 after 2 updates/).waitFor();
+      assert.equal((await pathOf(page)).split("L").length, 2);
+    }, {server: level});
+  });
+
   test("shows samples, the latest first", () => onPage("#runs?runs=%5B%22gpt%22%5D", async (page) => {
     const write = (step, text) => fs.appendFileSync(place.path("runs/gpt/metrics.jsonl"), JSON.stringify({kind: "sample", step, text}) + "\n");
     write(61, "the cat <b>sees</b>\nyou.");
