@@ -1,10 +1,12 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <thread>
 
 #include "program/serve/api_error.h"
 #include "program/serve/service.h"
 #include "tessera/base/config.h"
+#include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/train/metrics_log.h"
 
@@ -41,10 +43,16 @@ fs::path run_of(const Service& service, const Request& request) {
   return found->second;
 }
 
+/// Whether a run has this file; where it cannot be looked into, it has none.
+bool has_file(const fs::path& file) {
+  std::error_code failure;
+  return fs::exists(file, failure);
+}
+
 /// A file of the run that a request names, which not every run has.
 fs::path file_of_run(const Service& service, const Request& request, const char* name) {
   const fs::path file = run_of(service, request) / name;
-  if (!fs::exists(file))
+  if (!has_file(file))
     throw ApiError(404, "the run '{}' has no {} yet", request.values.at("run"), name);
   return file;
 }
@@ -65,8 +73,7 @@ std::vector<std::string> lines_after(const fs::path& file, std::streamoff& from)
 }
 
 Json last_line(const fs::path& file) {
-  std::streamoff from =
-      std::max<std::streamoff>(0, static_cast<std::streamoff>(fs::file_size(file)) - kTailBytes);
+  std::streamoff from = std::max<std::streamoff>(0, file_bytes(file) - kTailBytes);
   const auto lines = lines_after(file, from);
   return lines.empty() ? Json(nullptr) : Json::parse(lines.back(), nullptr, false);
 }
@@ -74,14 +81,16 @@ Json last_line(const fs::path& file) {
 Response list_runs(const Service& service) {
   Json list = Json::array();
   for (const auto& [name, path] : runs_in(service.runs)) {
-    const auto written = fs::last_write_time(path / MetricsLog::kFile);
+    std::error_code gone;
+    const auto written = fs::last_write_time(path / MetricsLog::kFile, gone);
+    if (gone) continue;
     Json last = last_line(path / MetricsLog::kFile);
     list.push_back({{"id", name},
                     {"object", "run"},
                     {"modified", unix_seconds(std::chrono::file_clock::to_sys(written))},
                     {"last", last.is_discarded() ? Json(nullptr) : std::move(last)},
-                    {"has_model", fs::exists(path / "model" / "config.json")},
-                    {"has_report", fs::exists(path / "report.html")}});
+                    {"has_model", has_file(path / "model" / "config.json")},
+                    {"has_report", has_file(path / "report.html")}});
   }
   return json_response({{"object", "list"}, {"data", std::move(list)}});
 }
@@ -132,7 +141,12 @@ Response run_metrics(Service& service, const Request& request) {
 }
 
 Response run_config(const Service& service, const Request& request) {
-  return json_response(config::read_toml(file_of_run(service, request, "config.toml")));
+  const fs::path file = file_of_run(service, request, "config.toml");
+  try {
+    return json_response(config::read_toml(file));
+  } catch (const UsageError& damage) {  // of the file, no mistake of the client's
+    throw std::runtime_error(damage.what());
+  }
 }
 
 /// The run's own page, kept away from this server's.

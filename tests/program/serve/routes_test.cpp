@@ -17,6 +17,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 // As RemoteTokenizer of lm-evaluation-harness asks.
@@ -141,17 +142,23 @@ TEST(Routes, RunsAndTheirMetricsAsTheyGrow) {
   std::filesystem::create_directories(folder / "empty");
   std::ofstream(folder / "tiny/metrics.jsonl") << "{\"step\":1}\n{\"step\":2}\n{\"st";
   std::filesystem::create_symlink("loop", folder / "loop");  // leads nowhere
+  std::filesystem::create_symlink("model", folder / "tiny/model");
   TinyService tiny;
   tiny.service.runs = folder.path().native();
   const Json runs = tiny.json(tiny.ask("GET", "/v1/runs"));
   ASSERT_EQ(runs["data"].size(), 1u);
   EXPECT_EQ(runs["data"][0]["id"], "tiny");
   EXPECT_EQ(runs["data"][0]["last"]["step"], 2);
+  EXPECT_EQ(runs["data"][0]["has_model"], false);
   EXPECT_EQ(runs["data"][0]["has_report"], false);
   EXPECT_EQ(tiny.ask("GET", "/v1/runs/tiny/metrics").body, "{\"step\":1}\n{\"step\":2}\n");
   EXPECT_EQ(tiny.ask("GET", "/v1/runs/tiny/config").status, 404);
   std::ofstream(folder / "tiny/config.toml") << "[train]\nsteps = 3\n";
   EXPECT_EQ(tiny.json(tiny.ask("GET", "/v1/runs/tiny/config"))["train"]["steps"], 3);
+  std::ofstream(folder / "tiny/config.toml") << "[train\n";
+  const Response damaged = tiny.ask("GET", "/v1/runs/tiny/config");
+  EXPECT_EQ(damaged.status, 500);
+  EXPECT_THAT(damaged.body, Not(HasSubstr("config.toml"))) << "no path of the server's";
   EXPECT_EQ(tiny.ask("GET", "/v1/runs/tiny/report").status, 404);
   std::ofstream(folder / "tiny/report.html") << "<p>";
   EXPECT_EQ(tiny.ask("GET", "/v1/runs/tiny/report").body, "<p>");
