@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -220,11 +221,13 @@ Json Rebuild::Answer::json() const {
 
 namespace {
 
-constexpr size_t kLongestName = 200;  // bytes of a file's name, of 255
+constexpr size_t kLongestName = 200;   // bytes of a file's name, of 255
+constexpr size_t kLongestPath = 1900;  // of its path, of 4095; so it has less than 1000 folders
 
 /// Whether it leads to a file below a folder, and nowhere else.
 bool is_below(const fs::path& path) {
   return path.is_relative() && path.has_filename() && *path.begin() != ".." && path != "." &&
+         path.native().size() <= kLongestPath &&
          std::ranges::all_of(
              path, [](const fs::path& name) { return name.native().size() <= kLongestName; });
 }
@@ -247,11 +250,15 @@ std::vector<fs::path> files_of(const std::vector<store::StoredDocument>& documen
       taken |= files.contains(above);
     return taken;
   };
+  std::map<fs::path, int64_t> alike;  // how often a name was wanted once it was taken
   std::vector<fs::path> paths;
   for (const auto& document : documents) {
     fs::path path = fs::path(document.id).lexically_normal();
     if (!is_below(path) || is_taken(path)) path = one_name(document.id);
-    while (is_taken(path)) path += "~";
+    for (const fs::path name = path; is_taken(path);) {
+      path = name;
+      path += ++alike[name] == 1 ? "~" : fmt::format("~{}", alike[name]);
+    }
     files.insert(path);
     for (fs::path above = path.parent_path(); !above.empty(); above = above.parent_path())
       folders.insert(above);

@@ -298,6 +298,24 @@ TEST_F(MemoDocuments, AnIdThatIsNoPathBelowAFolderIsExportedUnderAnotherName) {
   EXPECT_EQ(made["renamed"][0], config::Json({{"id", "../../x"}, {"file", names.at("../../x")}}));
 }
 
+TEST_F(MemoDocuments, ManyLongIdsThatBeginAlikeAreExported) {
+  const std::string store = create();
+  std::string lines;
+  for (int number = 0; number < 45; ++number)
+    lines += config::Json{{"id", std::string(250, 'n') + std::to_string(number)}, {"text", kRaven}}
+                 .dump() +
+             "\n";
+  write_text(path("long.jsonl"), lines);
+  done({"memorize", store, path("long.jsonl")});
+  std::string deep = "e";
+  for (int folder = 0; folder < 1500; ++folder) deep.insert(0, "d/");
+  done({"memorize", store, path("poems/raven"), "--id", deep});
+  EXPECT_THAT(done({"export", store, "--texts", path("out")}), HasSubstr("46 documents, "));
+  const std::string name = "long%2Ejsonl:" + std::string(187, 'n');
+  for (const char* end : {"", "~", "~2", "~44"})
+    EXPECT_EQ(read_file(path("out/" + name + end)), kRaven) << end;
+}
+
 TEST_F(MemoDocuments, ReplacesWhenAskedAndGoesOnWhereItStopped) {
   const std::string store = create();
   done({"memorize", store, path("poems/raven")});
