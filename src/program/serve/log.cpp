@@ -18,6 +18,7 @@ namespace tessera::serve {
 namespace {
 
 constexpr size_t kWaitingLines = 10000;
+constexpr auto kForTheRest = std::chrono::seconds(1);  // to be written, at the end
 
 std::string escaped(std::string_view text) {
   std::string result;
@@ -44,13 +45,12 @@ class Log {
  public:
   Log() : thread_([lines = lines_] { write(*lines); }) {}
   ~Log() {
-    std::unique_lock lock(lines_->mutex);
-    lines_->ended = true;
+    {
+      const std::lock_guard lock(lines_->mutex);
+      lines_->ended = true;
+    }
     lines_->changed.notify_all();
-    const bool written = lines_->changed.wait_for(lock, std::chrono::seconds(1),
-                                                  [this] { return lines_->all_written; });
-    lock.unlock();
-    if (written)
+    if (finish())
       thread_.join();
     else
       thread_.detach();  // it hangs in a write
@@ -68,6 +68,12 @@ class Log {
     }
     lines_->changed.notify_all();
   }
+  /// Returns whether all that waited is written.
+  bool finish() {
+    std::unique_lock lock(lines_->mutex);
+    return lines_->changed.wait_for(lock, kForTheRest,
+                                    [this] { return lines_->waiting.empty() && !lines_->writes; });
+  }
 
  private:
   struct Lines {
@@ -75,34 +81,43 @@ class Log {
     std::condition_variable changed;
     std::deque<std::string> waiting;
     int64_t dropped = 0;
-    bool ended = false, all_written = false;
+    bool ended = false, writes = false;
   };
 
   static void write(Lines& lines) {
     std::unique_lock lock(lines.mutex);
     for (;;) {
       lines.changed.wait(lock, [&] { return lines.ended || !lines.waiting.empty(); });
-      if (lines.waiting.empty()) break;
+      if (lines.waiting.empty()) return;
       const auto waiting = std::exchange(lines.waiting, {});
       const int64_t dropped = std::exchange(lines.dropped, 0);
+      lines.writes = true;
       lock.unlock();
       for (const std::string& line : waiting) write_all(escaped(line) + "\n");
       if (dropped > 0) write_all(fmt::format("{} lines of this log were dropped\n", dropped));
       lock.lock();
+      lines.writes = false;
+      lines.changed.notify_all();
     }
-    lines.all_written = true;
-    lines.changed.notify_all();
   }
 
   std::shared_ptr<Lines> lines_ = std::make_shared<Lines>();
   std::thread thread_;
 };
 
+Log& the_log() {
+  static Log log;
+  return log;
+}
+
 }  // namespace
 
 void log_line(const std::string& line) {
-  static Log log;
-  log.add(line);
+  the_log().add(line);
+}
+
+void finish_log() {
+  the_log().finish();
 }
 
 }  // namespace tessera::serve

@@ -1,6 +1,7 @@
 #include "program/serve/server.h"
 
 #include "program/serve/api_error.h"
+#include "program/serve/log.h"
 #include "program/web/web_files.h"
 #include "tessera/base/error.h"
 
@@ -104,6 +105,11 @@ Server::Server(Service& service, const ServerOptions& options, OnAnswer on_answe
           [this](Request request) { return answer(std::move(request)); },
           [this](const Request& request, Response& refused) { add_refusal(request, refused); }) {
   for (const web::WebFile& file : web::web_files()) access_.open(file.path);
+}
+
+void Server::run() {
+  http_.run();
+  finish_log();
 }
 
 void Server::stop() {

@@ -36,8 +36,9 @@ class Server {
   Server(Service& service, const ServerOptions& options, OnAnswer on_answer = {});
 
   int port() const { return http_.port(); }
-  /// Answers requests until stop(), and then the ones that have begun.
-  void run() { http_.run(); }
+  /// Answers requests until stop(), and then the ones that have begun; then the log has a second to
+  /// be written.
+  void run();
   /// From any thread.
   void stop();
 

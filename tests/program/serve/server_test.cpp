@@ -2,11 +2,18 @@
 
 #include "program/serve/server.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <chrono>
 #include <fstream>
+#include <thread>
 
+#include "program/serve/log.h"
 #include "tessera/base/error.h"
 #include "tests/program/serve/running_server.h"
 #include "tests/support/temporary_folder.h"
@@ -206,6 +213,30 @@ TEST(Server, CountsWhatItDoes) {
                            R"(tessera_request_seconds_bucket{le="+Inf",route="/v1/completions"} 1)",
                            R"(tessera_request_seconds_bucket{le="+Inf",route="none"} 1)"})
     EXPECT_THAT(metrics.body, HasSubstr(std::string(line) + "\n"));
+}
+
+TEST(Log, HasTimeToBeWrittenAtTheEnd) {
+  constexpr int kLines = 500;
+  std::array<int, 2> ends = {};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  ::fcntl(ends[1], F_SETPIPE_SZ, 4096);  // which is full soon
+  const int before = ::dup(STDERR_FILENO);
+  ::dup2(ends[1], STDERR_FILENO);
+  ::close(ends[1]);
+  for (int line = 0; line < kLines; ++line) log_line(std::string(100, 'x'));
+  std::string log;
+  std::thread reader([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    std::array<char, 4096> bytes;
+    for (ssize_t count; (count = ::read(ends[0], bytes.data(), bytes.size())) > 0;)
+      log.append(bytes.data(), static_cast<size_t>(count));
+  });
+  finish_log();
+  ::dup2(before, STDERR_FILENO);  // the last one that could write into the pipe
+  ::close(before);
+  reader.join();
+  ::close(ends[0]);
+  EXPECT_EQ(std::ranges::count(log, '\n'), kLines);
 }
 
 }  // namespace
