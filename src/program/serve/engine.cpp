@@ -311,6 +311,9 @@ void Engine::write_tokens() {
   std::vector<Row> going_on;
   std::vector<int64_t> kept;
   TokenIds drawn;
+  going_on.reserve(rows_.size());  // once a row has gone there, nothing may fail before all have
+  kept.reserve(rows_.size());
+  drawn.reserve(rows_.size());
   std::vector<Step> steps = next_steps();
   for (size_t index = 0; index < rows_.size(); ++index) {
     Row& row = rows_[index];
