@@ -57,6 +57,7 @@ class Decoder {
                                               int64_t alternatives) = 0;
 
   /// Goes on with a prompt that read() gave, and that is read, as the last row. Takes its content.
+  /// After a throw the rows are as before.
   virtual void add(PromptReading& prompt) = 0;
   /// What the text of this row is so far.
   virtual const TokenIds& tokens(size_t row) const = 0;

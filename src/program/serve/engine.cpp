@@ -271,6 +271,7 @@ bool Engine::read_part(Job& job, int64_t tokens) {
   counts_.tokens_read += length;
   Row row{job.request, text, TextWriter(text.writing, text.sequence, text.prompt.size()),
           std::move(job.memory)};
+  rows_.reserve(rows_.size() + 1);  // so that the decoder has no row that this has not
   decoder_->add(*job.prompt);
   rows_.push_back(std::move(row));
   counts_.rows = std::ssize(rows_);

@@ -88,11 +88,14 @@ class ModelDecoder : public Decoder {
   void add(PromptReading& prompt) override {
     auto& read = static_cast<ModelPrompt&>(prompt);
     memory_->keep(this, read.tokens(), read.session(), bytes(std::ssize(read.tokens())));
-    if (texts_)
+    at::Tensor logits = floats(read.session().logits());
+    if (texts_) {
+      logits = at::cat({logits_, logits});  // before the texts change: there may be no memory
       texts_->append(std::move(read.session()));
-    else
+    } else {
       texts_.emplace(std::move(read.session()));
-    take_logits();
+    }
+    logits_ = std::move(logits);
   }
 
   const TokenIds& tokens(size_t row) const override { return texts_.value().tokens().at(row); }
@@ -105,7 +108,7 @@ class ModelDecoder : public Decoder {
     if (rows.empty()) return clear();
     texts_->select(rows);
     texts_->step(drawn);
-    take_logits();
+    logits_ = floats(texts_->logits());
   }
   void clear() noexcept override {
     texts_.reset();
@@ -113,7 +116,7 @@ class ModelDecoder : public Decoder {
   }
 
  private:
-  void take_logits() { logits_ = texts_->logits().to(at::kFloat).contiguous(); }
+  static at::Tensor floats(const at::Tensor& logits) { return logits.to(at::kFloat).contiguous(); }
 
   std::shared_ptr<LanguageModel> model_;
   Reading reading_;
