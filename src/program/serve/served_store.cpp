@@ -84,7 +84,7 @@ void ServedStore::Snapshot::look_up() const {
 class ServedStore::Reader {
  public:
   Reader(ServedStore& store, const Unwanted& unwanted)
-      : store_(store), unwanted_(unwanted), era_(store.begin_reading(snapshot_)) {
+      : store_(store), unwanted_(unwanted), era_(store.begin_reading(snapshot_, unwanted)) {
     try {
       if (!snapshot_) snapshot_ = std::make_unique<Snapshot>(store.folder_.path());
       snapshot_->interrupts_ = [this] { return is_over(); };
@@ -135,10 +135,15 @@ void ServedStore::read(const std::function<void(const Snapshot&)>& use, const Un
       .retry_after(5);
 }
 
-/// Returns the era in which it begins; takes an idle snapshot if there is one.
-int64_t ServedStore::begin_reading(std::unique_ptr<Snapshot>& snapshot) {
+/// Returns the era in which it begins; takes an idle snapshot if there is one. Throws ApiError 503
+/// where it is unwanted before it may begin.
+int64_t ServedStore::begin_reading(std::unique_ptr<Snapshot>& snapshot, const Unwanted& unwanted) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return !closed_; });
+  while (!changed_.wait_for(lock, kLook, [this] { return !closed_; })) {
+    lock.unlock();  // who is asked may have to send something first
+    if (unwanted && unwanted()) throw given_up();
+    lock.lock();
+  }
   if (retired_ || was_replaced()) throw replaced();
   see_changes();
   if (!idle_.empty()) {

@@ -85,7 +85,7 @@ class ServedStore {
   class Reader;
   struct Round;
 
-  int64_t begin_reading(std::unique_ptr<Snapshot>& snapshot);
+  int64_t begin_reading(std::unique_ptr<Snapshot>& snapshot, const Unwanted& unwanted);
   void end_reading(int64_t era, std::unique_ptr<Snapshot> snapshot);
   void see_changes();
   void alone(const std::function<void()>& work);

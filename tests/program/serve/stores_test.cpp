@@ -528,6 +528,37 @@ TEST_F(Stores, AReaderWhomNobodyWantsGivesUp) {
   EXPECT_EQ(get(kDocuments)["data"].size(), 1u);  // its snapshot serves the next one
 }
 
+TEST_F(Stores, AReaderWhomNobodyWantsDoesNotWaitForAnErasure) {
+  ServedStore& store = *tiny_.service.models.store("books");
+  std::array<std::promise<void>, 2> begun, released;
+  const auto read_until_released = [&](size_t reader) {
+    auto read = std::async(std::launch::async, [&, reader] {
+      store.read([&, reader](const ServedStore::Snapshot&) {
+        begun[reader].set_value();
+        released[reader].get_future().wait();
+      });
+    });
+    begun[reader].get_future().wait();
+    return read;
+  };
+  auto before = read_until_released(0);
+  auto edit = std::async(std::launch::async, [&] { store.edit(jobs::Forget{"one"}, {}); });
+  EXPECT_EQ(edit.wait_for(std::chrono::milliseconds(500)), std::future_status::timeout);
+  auto beside = read_until_released(1);
+  released[0].set_value();
+  before.get();  // from now on nobody may begin
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  auto unwanted = std::async(std::launch::async, [&] {
+    while (std::chrono::steady_clock::now() < end)
+      store.read([](const ServedStore::Snapshot&) {}, [] { return true; });
+  });
+  EXPECT_EQ(unwanted.wait_until(end), std::future_status::ready);
+  released[1].set_value();
+  beside.get();
+  edit.get();
+  EXPECT_THROW(unwanted.get(), ApiError);
+}
+
 TEST_F(Stores, ARebuiltStoreIsOpenedAgain) {
   const auto before = tiny_.service.models.find("books");
   const std::string text = "The raven sat above the door, and the raven sat above the door.";
