@@ -66,9 +66,10 @@ std::vector<std::pair<std::string, std::string>> files_below(const fs::path& fol
        entry != fs::recursive_directory_iterator();) {
     const fs::path path = entry->path(), relative = path.lexically_relative(folder);
     const bool left_out = path.filename().native().starts_with('.') || matches(globs, relative);
-    if (left_out && entry->is_directory())
+    const fs::file_type type = entry->symlink_status().type();  // links may lead nowhere
+    if (left_out && type == fs::file_type::directory)
       entry.disable_recursion_pending();
-    else if (!left_out && !entry->is_symlink() && entry->is_regular_file())
+    else if (!left_out && type == fs::file_type::regular)
       files.emplace_back(relative.native(), path.native());
     entry.increment(failure);
     if (failure) throw SystemError(path.native(), "read", failure.value());

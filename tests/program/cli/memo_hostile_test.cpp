@@ -27,8 +27,10 @@ TEST_F(MemoHostile, LinksInAFolderOfTextsAreNotFollowed) {
   write_text(path("texts/one"), "A text.");
   std::filesystem::create_symlink("..", path("texts/above"));
   std::filesystem::create_symlink("turn", path("texts/turn"));
+  std::filesystem::create_symlink(".turn", path("texts/.turn"));
   std::filesystem::create_symlink(path("text.txt"), path("texts/elsewhere"));
   EXPECT_EQ(memo({"memorize", store_, path("texts")}).out, "one: 8 tokens, 4 pairs\n");
+  EXPECT_EQ(memo({"update", store_, path("texts"), "--exclude", "turn"}).status, 0);
 }
 
 TEST_F(MemoHostile, NothingInAMessageCommandsTheTerminal) {
