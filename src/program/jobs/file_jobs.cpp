@@ -174,7 +174,10 @@ std::string read_standard_input() {
 }
 
 void FileDocument::visit(const TextSource::Visitor& visit) const {
-  if (text) return visit(name, *text);
+  if (text) {
+    utf8::check_text(*text, name);
+    return visit(name, *text);
+  }
   if (source) return source->visit(number, visit);
   TextSource::from_path(name, "", plain).visit(0, visit);
 }

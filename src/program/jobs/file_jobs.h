@@ -29,6 +29,7 @@ struct FileDocument {
   std::shared_ptr<const TextSource> source = nullptr;  ///< of a line of a file of JSON lines
   size_t number = 0;                                   ///< of the document in `source`
 
+  /// Throws as TextSource::visit() does, also where standard input is not a text.
   void visit(const TextSource::Visitor& visit) const;
 };
 

@@ -334,6 +334,12 @@ TEST_F(MemoDocuments, TakesStandardInputAndIds) {
   const std::string store = create();
   EXPECT_EQ(done({"memorize", store, "-", "--id", "piped"}, {.input = kLamb}),
             "piped: 56 tokens, 122 pairs\n");
+  const Outcome bad = memo({"memorize", store, "-", "--id", "bad", "--keep-going"},
+                           {.input = std::string(70000, '\x80')});
+  EXPECT_EQ(bad.status, 1);
+  EXPECT_EQ(bad.err,
+            "not memorized: standard input: byte 0 is not valid UTF-8; convert it, for example "
+            "with iconv\ntessera: 1 of 1 documents were not memorized\n");
   done({"memorize", store, path("poems/raven"), "--id", "Poe, 1845"});
   EXPECT_EQ(json({"documents", store})["data"][1]["id"], "Poe, 1845");
 }
