@@ -216,6 +216,34 @@ TEST_F(WeightFiles, WrongTensorsAreNamedWithBothShapes) {
   })());
 }
 
+TEST_F(WeightFiles, TensorsThatLackThePrefixOfTheOthersAreNamed) {
+  export_weights({"gpt2", "transformer."}, *model_of("gpt", R"(, "gelu": "tanh", "bias": true)"),
+                 folder_ / "weights.safetensors");
+  const auto file = TensorFile::load(folder_ / "weights.safetensors");
+  const auto import_changed = [&](auto change) {
+    auto tensors = file.tensors;
+    change(tensors);
+    save_tensors(folder_ / "wrong.safetensors", {tensors.begin(), tensors.end()}, file.metadata);
+    import_weights("gpt2", folder_ / "wrong.safetensors");
+  };
+  const auto renamed = [](const char* from, const char* to) {
+    return [=](auto& tensors) {
+      auto tensor = tensors.extract(from);
+      tensor.key() = to;
+      tensors.insert(std::move(tensor));
+    };
+  };
+  expect_data_error(
+      [&] { import_changed(renamed("transformer.h.0.ln_1.weight", "h.0.ln_1.weight")); },
+      {"tensor 'h.0.ln_1.weight'", "'transformer.h.0.ln_1.weight' is missing"});
+  expect_data_error(
+      [&] { import_changed(renamed("lm_head.weight", "transformer.lm_head.weight")); },
+      {"'transformer.lm_head.weight' of shape [13, 8] is unexpected"});
+  expect_data_error(
+      [&] { import_changed([](auto& tensors) { tensors["ln_f.bias"] = at::zeros({8}); }); },
+      {"'ln_f.bias' of shape [8] is unexpected"});
+}
+
 TEST_F(WeightFiles, AbsurdMetadataIsRefused) {
   const fs::path path = folder_ / "weights.safetensors";
   export_weights({"nanogpt", ""}, *model_of("gpt", ""), path);

@@ -65,6 +65,7 @@ struct StateDict : ForeignSizes {
   std::string path;
   Views tensors;
   Views buffers;
+  Views strays;  // under their names in the file, which should have the prefix, or should not
   std::map<std::string, std::string> texts;  // the file's metadata
 
   StateDict(KnownFormat expected, const safetensors::File& file);
@@ -89,7 +90,12 @@ StateDict::StateDict(KnownFormat expected, const safetensors::File& file)
     if (file.tensors().count(std::string(candidate) + fixed)) prefix = candidate;
   for (const auto& [name, view] : file.tensors()) {
     const std::string bare = name.starts_with(prefix) ? name.substr(prefix.size()) : name;
-    (is_buffer(*known.format, bare) ? buffers : tensors)[bare] = view;
+    if (is_buffer(*known.format, bare))
+      buffers[bare] = view;
+    else if (name_in_file(bare) == name)
+      tensors[bare] = view;
+    else
+      strays[name] = view;
   }
   for (const auto& other : known_formats())
     if (other.format->variant_of == expected.format->name &&
@@ -185,7 +191,7 @@ std::vector<Parameter> check_parameters(const StateDict& dict,
                                         const std::vector<ParameterShape>& own_shapes) {
   std::vector<Parameter> parameters;
   std::vector<ParameterShape> expected;
-  Views found;
+  Views found = dict.strays;
   for (const auto& [name, shape] : own_shapes) {
     parameters.push_back({name, dict.tensors_of(name, shape)});
     for (const auto& tensor : parameters.back().tensors)
