@@ -125,14 +125,14 @@ class Session {
   void read(const std::string& text) {
     if (text.empty() && !session_.tokens().empty()) return;
     const Tokens ids = folder_.encode_prompt(text);
-    check_window(command_, folder_, reading(), length() + std::ssize(ids) + most());
+    check_window(command_, folder_, session_.reading(), length() + std::ssize(ids) + most());
     if (session_.tokens().empty())
       session_.add({ids});
     else
       session_.read({ids});
   }
   Generation go_on(const OnToken& on_token, uint64_t sequence = 0) {
-    check_window(command_, folder_, reading(), length() + most());
+    check_window(command_, folder_, session_.reading(), length() + most());
     return continue_text(session_, command_.generate, on_token, sequence);
   }
   void save() const {
@@ -143,9 +143,8 @@ class Session {
   StreamingSession begun() const {
     if (!command_.load_session.empty())
       return StreamingSession::load(*folder_.model, command_.load_session);
-    return StreamingSession(*folder_.model, reading(), command_.generate.bound);
+    return StreamingSession(*folder_.model, reading_of(command_, folder_), command_.generate.bound);
   }
-  Reading reading() const { return reading_of(command_, folder_); }
   int64_t length() const {
     return session_.tokens().empty() ? 0 : std::ssize(session_.tokens().front());
   }

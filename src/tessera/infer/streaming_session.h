@@ -79,6 +79,7 @@ class StreamingSession {
   /// Throws SystemError, or DataError where the file is damaged or is the session of another model.
   static StreamingSession load(LanguageModel& model, const std::filesystem::path& path);
 
+  Reading reading() const { return reading_; }
   /// What every sequence has read.
   const std::vector<Tokens>& tokens() const { return tokens_; }
   /// The logits [B, V] of the token that follows each sequence. Throws UsageError on a

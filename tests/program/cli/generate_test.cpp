@@ -211,6 +211,11 @@ TEST_F(Generating, ASavedSessionGoesOn) {
   expect_refused(generate({"--save-session", session, "--prompt", "a", "b"}), 2, "2 prompts");
   expect_refused(generate({"--save-session", session, "--reading", "windowed"}), 2,
                  "--save-session: 257 tokens do not fit the window of 32 tokens");
+  const std::string windowed = path("windowed.safetensors");  // it keeps how it reads
+  lines_of({"--prompt", "the cat", "--reading", "windowed", "--max-tokens", "3", "--ignore-end",
+            "--json", "--save-session", windowed});
+  expect_refused(generate({"--load-session", windowed, "--save-session", next}), 2,
+                 "--save-session: 266 tokens do not fit the window of 32 tokens");
   expect_refused(generate({"--save-session", folder_.path().native()}), 1,
                  "is a folder, which cannot be replaced");  // said before a word is written
 }
