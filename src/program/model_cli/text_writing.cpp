@@ -38,6 +38,11 @@ void check_window(const GenerateCommand& command, const ModelFolder& folder, Rea
         tokens, model.window());
 }
 
+/// The tokens that may be written after a prompt, as a number that a text's length can be added to.
+int64_t most_tokens(const GenerateCommand& command) {
+  return std::min(command.generate.max_tokens, INT64_MAX / 2);
+}
+
 /// The tokens of each prompt. Throws UsageError where what is read of a text, all but its last
 /// token, does not fit.
 std::vector<Tokens> encoded_prompts(const GenerateCommand& command, const ModelFolder& folder) {
@@ -45,7 +50,7 @@ std::vector<Tokens> encoded_prompts(const GenerateCommand& command, const ModelF
   for (const auto& text : command.prompts) {
     prompts.push_back(folder.encode_prompt(text));
     check_window(command, folder, command.generate.reading.value_or(Reading::kWindowed),
-                 std::ssize(prompts.back()) + command.generate.max_tokens - 1);
+                 std::ssize(prompts.back()) + most_tokens(command) - 1);
   }
   return prompts;
 }
@@ -148,7 +153,7 @@ class Session {
   int64_t length() const {
     return session_.tokens().empty() ? 0 : std::ssize(session_.tokens().front());
   }
-  int64_t most() const { return command_.generate.max_tokens; }
+  int64_t most() const { return most_tokens(command_); }
 
   const GenerateCommand& command_;
   const ModelFolder& folder_;

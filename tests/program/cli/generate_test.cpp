@@ -211,6 +211,9 @@ TEST_F(Generating, ASavedSessionGoesOn) {
   expect_refused(generate({"--save-session", session, "--prompt", "a", "b"}), 2, "2 prompts");
   expect_refused(generate({"--save-session", session, "--reading", "windowed"}), 2,
                  "--save-session: 257 tokens do not fit the window of 32 tokens");
+  expect_refused(generate({"--save-session", session, "--reading", "windowed", "--max-tokens",
+                           "9223372036854775807"}),
+                 2, "do not fit the window of 32 tokens");
   const std::string windowed = path("windowed.safetensors");  // it keeps how it reads
   lines_of({"--prompt", "the cat", "--reading", "windowed", "--max-tokens", "3", "--ignore-end",
             "--json", "--save-session", windowed});
