@@ -60,7 +60,8 @@ std::string checked_address(const std::string& text) {
     refuse(fmt::format("is not an address of a store: {}", curl_url_strerror(failure)));
   const std::string scheme = part_of(url, CURLUPART_SCHEME);
   if (scheme != "http" && scheme != "https") refuse("is not an address of a store");
-  for (const CURLUPart part : {CURLUPART_USER, CURLUPART_QUERY, CURLUPART_FRAGMENT})
+  for (const CURLUPart part :
+       {CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_QUERY, CURLUPART_FRAGMENT})
     if (!part_of(url, part).empty()) refuse("has more than a host and a path");
   std::string address = part_of(url, CURLUPART_URL);
   while (address.ends_with('/')) address.pop_back();
