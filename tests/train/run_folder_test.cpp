@@ -41,6 +41,10 @@ TEST(RunFolder, KeepsARunThatIsThere) {
   // A run of a version without lock.
   std::filesystem::remove(folder / "run/lock");
   EXPECT_NO_THROW(RunFolder(folder / "run", Start::kResume));
+  // A run without its log.
+  write_file(folder / "no log/checkpoints/step-00000010.safetensors", "");
+  EXPECT_THAT(message_of<UsageError>([&] { RunFolder(folder / "no log", Start::kNew); }),
+              HasSubstr("already holds a run; continue it with --resume"));
 }
 
 TEST(RunFolder, IsNoModelsAndNoStores) {

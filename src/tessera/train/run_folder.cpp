@@ -87,7 +87,9 @@ RunFolder::RunFolder(fs::path path, Start start)
       lock_(lock_path(path_, start),
             "another process is training in this folder; wait until it has ended, or choose "
             "another folder with --out") {
-  if (start == Start::kNew && fs::exists(path_ / MetricsLog::kFile))
+  const bool has_begun = fs::exists(path_ / MetricsLog::kFile) ||
+                         !Checkpoints(path_ / "checkpoints", 1).paths().empty();
+  if (start == Start::kNew && has_begun)
     throw UsageError(
         "{} already holds a run; continue it with --resume, or name another folder with --out",
         path_.native());
