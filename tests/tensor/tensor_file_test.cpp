@@ -32,6 +32,17 @@ TEST(TensorFile, RoundTripsEveryType) {
   }
 }
 
+TEST(TensorFile, AnOpenFileStaysTheSameWhereAnotherTakesItsPlace) {
+  const TemporaryFolder folder;
+  save_tensors(folder / "x", {{"old", at::ones({2})}});
+  const auto open = safetensors::File::open(folder / "x");
+  save_tensors(folder / "x", {{"new", at::zeros({3})}});
+  const TensorFile file = TensorFile::load(open);
+  EXPECT_EQ(file.path, folder / "x");
+  EXPECT_TRUE(file.at("old", {2}).equal(at::ones({2})));
+  EXPECT_TRUE(TensorFile::load(folder / "x").tensors.contains("new"));
+}
+
 TEST(TensorFile, TakesViewsScalarsAndEmptyTensors) {
   const TemporaryFolder folder;
   const at::Tensor matrix = at::arange(6, at::kFloat).view({2, 3});

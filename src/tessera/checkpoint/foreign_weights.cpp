@@ -212,9 +212,8 @@ void check_tied(const at::Tensor& copy, const at::Tensor& original, const std::s
                     copy_name, original_name);
 }
 
-void load_parameters(const StateDict& dict, const std::vector<Parameter>& parameters,
-                     SequenceModel& model) {
-  const TensorFile file = TensorFile::load(dict.path);
+void load_parameters(const TensorFile& file, const StateDict& dict,
+                     const std::vector<Parameter>& parameters, SequenceModel& model) {
   const auto own = model.named_parameters();
   for (const auto& [own_name, tensors] : parameters) {
     const std::string first = prefixed(dict.prefix, tensors.front());
@@ -271,13 +270,13 @@ std::vector<std::string_view> weight_format_names() {
 
 ImportedModel import_weights(std::string_view format, const std::filesystem::path& file,
                              const std::map<std::string, int64_t>& sizes) {
-  const auto header = safetensors::File::open(file);
-  const StateDict dict(known_format(format), header);
+  const auto weights = safetensors::File::open(file);
+  const StateDict dict(known_format(format), weights);
   Json fields = hyper_parameters_of(dict);
   override_sizes(fields, sizes);
   const auto parameters = check_parameters(dict, shapes_of(dict, fields, !sizes.empty()));
   const auto model = dict.known.kind->make(fields, /*seed=*/std::nullopt, at::kCPU);
-  load_parameters(dict, parameters, *model);
+  load_parameters(TensorFile::load(weights), dict, parameters, *model);
   return {model, {std::string(dict.known.format->name), dict.prefix}};
 }
 

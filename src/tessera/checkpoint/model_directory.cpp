@@ -131,9 +131,9 @@ ExpectedTensors expected_tensors(const ModelDescription& description) {
 /// Checks the tensor file's header against the configuration, then reads it and checks its
 /// checksum.
 TensorFile read_weights(const std::filesystem::path& path, const ExpectedTensors& expected) {
-  check_tensors(safetensors::File::open(path).tensors(), expected.shapes, path.native(),
-                expected.types);
-  TensorFile weights = TensorFile::load(path);
+  const auto file = safetensors::File::open(path);
+  check_tensors(file.tensors(), expected.shapes, path.native(), expected.types);
+  TensorFile weights = TensorFile::load(file);
   // Files of versions before there was one have none.
   if (weights.metadata.contains(kChecksum)) check_checksum(weights);
   return weights;

@@ -45,8 +45,11 @@ DType to_dtype(at::ScalarType wanted, const std::string& name) {
 }  // namespace
 
 TensorFile TensorFile::load(const std::filesystem::path& path) {
-  const auto file = safetensors::File::open(path);
-  TensorFile result{path.native(), {}, file.metadata()};
+  return load(safetensors::File::open(path));
+}
+
+TensorFile TensorFile::load(const safetensors::File& file) {
+  TensorFile result{file.path(), {}, file.metadata()};
   for (const auto& [name, view] : file.tensors())
     result.tensors[name] = to_tensor(view, name, result.path);
   return result;

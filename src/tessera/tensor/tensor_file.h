@@ -13,6 +13,10 @@
 
 namespace tessera {
 
+namespace safetensors {
+class File;
+}
+
 using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
 
 /// The tensors of a safetensors file, copied into memory of their own, with the file's metadata.
@@ -23,6 +27,8 @@ struct TensorFile {
 
   /// Throws SystemError, or DataError where the file is damaged.
   static TensorFile load(const std::filesystem::path& path);
+  /// The same of a file that is open, even where another one has its name by now.
+  static TensorFile load(const safetensors::File& file);
   /// The tensor of this name and these sizes (-1: any). Throws DataError that names what was
   /// expected and found.
   const at::Tensor& at(const std::string& name, const std::vector<int64_t>& sizes) const;
