@@ -74,8 +74,11 @@ void check_options(const GenerateArguments& options) {
 
 void run_generate(GenerateArguments& options) {
   GenerateCommand& command = options.command;
-  for (const auto& text : options.logit_bias)
-    command.generate.sampling.logit_bias.insert(parse_bias(text));
+  for (const auto& text : options.logit_bias) {
+    const auto bias = parse_bias(text);
+    if (!command.generate.sampling.logit_bias.insert(bias).second)
+      throw UsageError("--logit-bias names token {} twice", bias.first);
+  }
   check_options(options);
   if (!options.prompt_files.empty()) command.prompts.clear();
   for (const auto& file : options.prompt_files) command.prompts.push_back(prompt_from(file));

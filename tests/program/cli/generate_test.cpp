@@ -317,6 +317,8 @@ TEST_F(Generating, RefusesWithTheReason) {
        {with("--device", "cuda:9"), "this machine and its LibTorch have: cpu"},
        {with("--memory-bound", "-3"), "memory-bound"}},
       2);
+  expect_refused(generate({"--logit-bias", "5=1", "--logit-bias", "5=-inf"}), 2,
+                 "--logit-bias names token 5 twice");
   expect_refused(generate({"--stop", ""}), 2, "a stop string is empty");
   expect_refused(generate({"--prompt", "the cat", "--reading", "windowed", "--memory-bound", "16"}),
                  2, "a bound of 16 pairs was given for windowed reading");
