@@ -175,6 +175,7 @@ TEST_F(Training, AReportShowsTheCurveTheScoresAndWhatIsTrivial) {
   EXPECT_EQ(twice.points()[1].spread, 0);
   EXPECT_EQ(updates_until(trained, {"loss", "loss", 2, 0}, 5), 4);
   EXPECT_EQ(updates_until(trained, {"loss", "loss", 2, 0}, 7), std::nullopt);
+  EXPECT_EQ(updates_until(trained, {"reward", "reward", 1, 0}, 0), std::nullopt) << "not measured";
 }
 
 }  // namespace

@@ -14,11 +14,12 @@
 namespace tessera {
 namespace {
 
-/// The metric of each evaluation of a run, by step.
+/// The metric of each evaluation of a run that measured it, by step.
 std::map<int64_t, double> evaluations(const Trained& run, const ShownMetric& metric) {
   std::map<int64_t, double> values;
   for (const auto& [step, metrics] : logged_evaluations(run.folder))
-    values[step] = metric.factor * metrics.at(metric.name);
+    if (const auto found = metrics.find(metric.name); found != metrics.end())
+      values[step] = metric.factor * found->second;
   return values;
 }
 
