@@ -76,7 +76,8 @@ struct Named {
   std::string name, folder;
 };
 
-/// "name=DIR", or DIR, whose name is its last part; runs/tiny/model is tiny.
+/// "name=DIR", or DIR, whose name is its last part; runs/tiny/model is tiny. Throws UsageError
+/// where there is no name.
 Named parse_named(const std::string& text) {
   if (const size_t equals = text.find('='); equals != std::string::npos) {
     if (equals == 0) throw UsageError("'{}' has no name before '='", text);
@@ -86,7 +87,9 @@ Named parse_named(const std::string& text) {
   if (hosts::is_address(text)) throw UsageError("stores at other hosts need a name, NAME={}", text);
   fs::path folder = fs::absolute(text).lexically_normal();
   if (!folder.has_filename()) folder = folder.parent_path();
-  if (folder.filename() == "model" && folder.has_parent_path()) folder = folder.parent_path();
+  if (folder.filename() == "model" && folder.parent_path().has_filename())
+    folder = folder.parent_path();
+  if (!folder.has_filename()) throw UsageError("'{0}' needs a name, NAME={0}", text);
   return {folder.filename().native(), text};
 }
 

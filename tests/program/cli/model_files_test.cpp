@@ -79,6 +79,9 @@ TEST_F(ModelFiles, DirectoriesThatAreNone) {
   expect_refused(tessera({"memo", "stat", path("model")}), 3, "is the configuration of a model");
   expect_refused(tessera({"serve", "--store", path("none")}), 3, "none: is not a memo store");
   expect_refused(tessera({"serve", "--store", "none="}), 2, "'none=' has no folder behind '='");
+  expect_refused(tessera({"serve", "--store", "/"}), 2, "'/' needs a name, NAME=/");
+  expect_refused(tessera({"serve", "--model", "model=" + trained_model(), "--model", "/model"}), 2,
+                 "'model' is the name of two models or stores");
   std::filesystem::remove(path("model/tokenizer.json"));
   expect_refused(generate(), 3, "has no tokenizer.json; put one there");
   std::filesystem::remove(path("model/model.safetensors"));
