@@ -85,8 +85,8 @@ ImportedModel import_weights(std::string_view format, const std::filesystem::pat
                              const std::map<std::string, int64_t>& sizes = {});
 
 /// Writes the model's parameters under the format's names, with its sizes in the metadata. What
-/// import_weights then reads is the same model to the bit. Throws UsageError where the format
-/// cannot hold the model.
+/// import_weights then reads has the same parameters to the bit, but not the model's dropout and
+/// precision, which no format keeps. Throws UsageError where the format cannot hold the model.
 void export_weights(const ForeignFormat& format, const SequenceModel& model,
                     const std::filesystem::path& file);
 
