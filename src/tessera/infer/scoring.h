@@ -14,7 +14,8 @@ class PieceScorer;
 struct ScoringOptions {
   int64_t alternatives = 0;        ///< how many of the most probable tokens to report with each
   std::optional<Reading> reading;  ///< natural_reading() where none is given
-  /// Whether the model's first choice after each text follows its tokens, scored like them.
+  /// Whether the model's first choice after each text follows its tokens, scored like them. Of
+  /// texts alone: continuations end where they end.
   bool predict_next = false;
 };
 
