@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
@@ -83,6 +85,12 @@ TEST(SessionFile, RefusesWhatDoesNotFit) {
   TensorFile file = TensorFile::load(path);
   file.tensors["blocks.1.context.pairs.counts"].fill_(1000);
   EXPECT_THAT(refusal_of(file), testing::HasSubstr("1000 pairs"));
+  for (const char* name : {"logits", "blocks.1.context.pairs.values"}) {
+    file = TensorFile::load(path);
+    file.tensors[name].view(-1)[0] = NAN;
+    EXPECT_THAT(refusal_of(file), testing::HasSubstr(std::string("'") + name +
+                                                     "' contains a number that is not finite"));
+  }
   for (const char* name : {"reading", "eviction"}) {
     file = TensorFile::load(path);
     file.metadata[name] = "backwards";

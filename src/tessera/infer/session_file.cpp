@@ -54,6 +54,13 @@ std::string checksum_of(const LanguageModel& model) {
   return sum.hex();
 }
 
+/// Throws DataError on a number that is not finite: the model would be blamed for what follows.
+void check_finite(const TensorFile& file) {
+  for (const auto& [name, tensor] : file.tensors)
+    if (tensor.is_floating_point() && !tensor.isfinite().all().item<bool>())
+      throw DataError(file.path, "'{}' contains a number that is not finite", name);
+}
+
 /// What the memories hold goes to the model's device; what is counted stays on the CPU.
 void place(TensorFile& file, at::Device device) {
   for (auto& [name, tensor] : file.tensors)
@@ -103,6 +110,7 @@ StreamingSession StreamingSession::load(LanguageModel& model, const std::filesys
   if (file.metadata.contains("parameters") && file.metadata.at("parameters") != checksum_of(model))
     throw DataError(file.path, "is the session of another {}: their parameters differ",
                     model.kind());
+  check_finite(file);
   try {
     StreamingSession session(model, enum_at<Reading>(file, "reading"), bound_from(file));
     session.tokens_ = sequences_from(file, model.vocabulary());
