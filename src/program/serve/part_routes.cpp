@@ -18,7 +18,7 @@ using store::MemoStore;
 
 constexpr int64_t kMostSourcesOfToken = 1000;
 constexpr int64_t kMostRows = 65536;
-constexpr int64_t kMostTokens = 1 << 20;  // of a text with sources, which fit into a body
+constexpr int64_t kMostTokens = 131072;  // of a text: the longest window, and as long a recital
 
 template <typename Number>
 Response binary_response(std::span<const Number> numbers) {

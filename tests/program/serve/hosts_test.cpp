@@ -490,6 +490,11 @@ TEST_F(StoresTogether, SayTheSourcesOfALongTextInParts) {
     for (size_t k = 0; k < found[i].best.size(); ++k)
       EXPECT_EQ(store::json_of(found[i].best[k]), store::json_of(expected[i].best[k]));
   }
+  std::vector<int32_t> recital;  // as long as a server recites, and what stands before it
+  while (recital.size() <= 65536) recital.insert(recital.end(), tokens.begin(), tokens.end());
+  const size_t last = recital.size() - 1;
+  EXPECT_TRUE(stores.ask([&] { found = stores.sources(recital, last, 1); }).empty());
+  EXPECT_EQ(found.at(0).places, expected.back().places);
 }
 
 TEST_F(StoresTogether, WhatAPartIsAskedIsChecked) {
