@@ -162,6 +162,17 @@ TEST(CausalReads, GradientsOfMorePairsThanQueriesAgree) {
            at::randn({2, 23, 2, 8}, real())});
 }
 
+TEST(CausalReads, PairsThatNoQueryReadsHaveNoGradient) {
+  for (int repetition = 0; repetition < 5; ++repetition) {  // in memory that held something else
+    const at::Tensor keys = at::ones({1, 4, 2, 8}).requires_grad_(true);
+    const at::Tensor values = at::ones({1, 4, 2, 8}).requires_grad_(true);
+    for (int tensors = 0; tensors < 4; ++tensors) at::full({1, 4, 2, 8}, NAN);
+    causal_read(at::ones({1, 0, 2, 8}), keys, values, {}).sum().backward();
+    EXPECT_TRUE(keys.grad().equal(at::zeros({1, 4, 2, 8})));
+    EXPECT_TRUE(values.grad().equal(at::zeros({1, 4, 2, 8})));
+  }
+}
+
 OpUnderTest windowed(int64_t lag, int64_t window, Dropout dropout = {},
                      Precision precision = Precision::kFloat32) {
   return [=](const std::vector<at::Tensor>& in) {

@@ -124,21 +124,21 @@ class FusedCausalRead : public torch::autograd::Function<FusedCausalRead> {
     check_differentiated_once("causal_read");
     const auto saved = context->get_saved_variables();
     const at::Tensor &q = saved[0], &k = saved[1], &v = saved[2], &output = saved[3];
+    if (q.numel() == 0) return {at::zeros_like(q), at::zeros_like(k), at::zeros_like(v), {}};
     const at::Tensor grad_output = with_contiguous_rows(grad_outputs[0]);
     const at::Tensor grad_queries = at::empty(q.sizes(), q.options());
     const at::Tensor grad_keys = at::empty(k.sizes(), k.options());
     const at::Tensor grad_values = at::empty(v.sizes(), v.options());
     const CausalReadOptions options = saved_options(context, saved[5]);
-    if (q.numel() > 0)
-      run(cpu::SoftmaxReadBackward{.read = describe(q, k, v, options),
-                                   .output = sequence_of(output),
-                                   .log_sums = floats_of(saved[4]),
-                                   .grad_output = sequence_of(grad_output),
-                                   .groups = q.size(0),
-                                   .grad_queries = sequence_of(grad_queries),
-                                   .grad_keys = sequence_of(grad_keys),
-                                   .grad_values = sequence_of(grad_values)},
-          options.precision);
+    run(cpu::SoftmaxReadBackward{.read = describe(q, k, v, options),
+                                 .output = sequence_of(output),
+                                 .log_sums = floats_of(saved[4]),
+                                 .grad_output = sequence_of(grad_output),
+                                 .groups = q.size(0),
+                                 .grad_queries = sequence_of(grad_queries),
+                                 .grad_keys = sequence_of(grad_keys),
+                                 .grad_values = sequence_of(grad_values)},
+        options.precision);
     return {grad_queries, grad_keys, grad_values, {}};
   }
 };
