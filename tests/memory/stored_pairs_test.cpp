@@ -334,6 +334,18 @@ TEST(StoredPairs, AValueThatCannotBeRoundedReplacesNoPair) {
   const std::vector<float> before = keys_of(pairs, 0);
   EXPECT_THROW(pairs.store(pair_of(1, 4), pair_of(1, NAN)), UsageError);
   EXPECT_EQ(keys_of(pairs, 0), before);
+  const at::Tensor keys = at::full({1, 2, 1, 1}, 5.0), values = keys.clone();
+  values[0][1].fill_(NAN);  // what comes before it is not stored either
+  EXPECT_THROW(pairs.store_sequence(keys, values), UsageError);
+  EXPECT_EQ(keys_of(pairs, 0), before);
+}
+
+TEST(StoredPairs, AFirstPairThatCannotBeRoundedOpensNoMemory) {
+  StoredPairs pairs({{}, ops::WeightType::kInt8});
+  EXPECT_THROW(pairs.store(pair_of(1, 4), pair_of(1, NAN)), UsageError);
+  EXPECT_EQ(pairs.rows(), 0);
+  pairs.store(pair_of(2, 1), pair_of(2, 1));
+  EXPECT_EQ(pairs.rows(), 2);
 }
 
 TEST(StoredPairs, RefusesAndStaysAsItWas) {

@@ -194,15 +194,15 @@ void StoredPairs::store_sequence(const at::Tensor& keys, const at::Tensor& value
                 keys.sizes(), " and values ", values.sizes(), " must both be [B, T, H, D]");
   check_like(keys, values);
   const int64_t length = keys.size(1);
-  const bool fits = holds(length);
-  if (!fits || !level()) {
+  const at::Tensor kept_keys = kept(keys), kept_values = kept(values);  // may throw
+  if (!holds(length) || !level()) {
     for (int64_t t = 0; t < length; ++t) store(keys.select(1, t), values.select(1, t));
     return;
   }
   reserve(keys, most_pairs() + length);
   const int64_t first = most_pairs();
-  keys_.narrow(2, first, length).copy_(kept(keys).transpose(1, 2));
-  values_.narrow(2, first, length).copy_(kept(values).transpose(1, 2));
+  keys_.narrow(2, first, length).copy_(kept_keys.transpose(1, 2));
+  values_.narrow(2, first, length).copy_(kept_values.transpose(1, 2));
   if (usage_.defined()) usage_.narrow(2, first, length).fill_(1.0);
   for (size_t row = 0; row < counts_.size(); ++row) {
     counts_[row] += length;

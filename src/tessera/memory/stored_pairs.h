@@ -58,7 +58,7 @@ class StoredPairs {
   /// they have none, and on numbers that 8 bits cannot keep (NaN, infinity), storing nothing.
   void store(const at::Tensor& key, const at::Tensor& value, const std::vector<bool>& rows = {});
   /// Stores T pairs a row in their order: keys, values [B, T, H, D]. T = 0 opens a memory of B
-  /// rows.
+  /// rows. Throws as store() does, storing nothing.
   void store_sequence(const at::Tensor& keys, const at::Tensor& values);
 
   /// Kernel smoothing of the stored values at query [B, H, D]: value [B, H, D], 0 in rows that hold
