@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <deque>
+#include <limits>
 
 #include "tessera/base/error.h"
 #include "tessera/ops/weights.h"
@@ -167,6 +168,27 @@ TEST(StoredPairs, AFileThatLacksThePairsItCountsIsRefused) {
   EXPECT_EQ(StoredPairs::from_tensors(file, "", {}, 1, 1).counts(), pairs.counts());
   file.tensors.erase("keys");
   EXPECT_THROW(StoredPairs::from_tensors(file, "", {}, 1, 1), DataError);
+}
+
+TEST(StoredPairs, AFileOfAnImpossibleNumberOfPairsIsRefused) {
+  StoredPairs pairs({MemoryBound{2}});
+  for (int t = 0; t < 3; ++t) pairs.store(pair_of(1, t), pair_of(1, t));
+  TensorFile file = file_of(pairs);
+  file.tensors["stored"].fill_(std::numeric_limits<int64_t>::max());  // one more would overflow
+  EXPECT_THROW(StoredPairs::from_tensors(file, "", pairs.options(), 1, 1), DataError);
+}
+
+TEST(StoredPairs, AFileOfAMemoryThatHasEvictedKeepsItsBound) {
+  StoredPairs pairs({MemoryBound{3}});
+  for (int t = 0; t < 3; ++t) pairs.store(pair_of(1, t), pair_of(1, t));
+  const auto in_bound = [&](int64_t bound) {
+    return StoredPairs::from_tensors(file_of(pairs), "", {MemoryBound{bound}}, 1, 1);
+  };
+  EXPECT_EQ(in_bound(5).counts(), pairs.counts());
+  pairs.store(pair_of(1, 3), pair_of(1, 3));
+  EXPECT_EQ(keys_of(in_bound(3), 0), (std::vector<float>{3, 1, 2}));
+  EXPECT_EQ(keys_of(in_bound(0), 0), (std::vector<float>{3, 1, 2}));
+  EXPECT_THROW(in_bound(5), DataError);  // which of them is the oldest one?
 }
 
 TEST(StoredPairs, AFileWithMorePlacesThanTheBoundLosesNoPair) {

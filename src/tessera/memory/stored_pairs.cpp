@@ -14,7 +14,8 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kFirstCapacity = 64;  // pairs
+constexpr int64_t kFirstCapacity = 64;             // pairs
+constexpr int64_t kMostStored = int64_t{1} << 53;  // pairs ever, in a file: sums do not overflow
 
 at::Tensor copy(const at::Tensor& tensor) {
   return tensor.defined() ? tensor.clone() : tensor;
@@ -306,11 +307,22 @@ StoredPairs StoredPairs::from_tensors(const TensorFile& file, const std::string&
   if (pairs.counts_use())
     pairs.usage_ = file.at(prefix + "usage", {rows, heads, capacity}, at::kFloat).clone();
   const int64_t most = pairs.bound() > 0 ? std::min(pairs.bound(), capacity) : capacity;
-  for (int64_t row = 0; row < rows; ++row)
-    if (pairs.counts_[row] < 0 || pairs.counts_[row] > most ||
-        pairs.stored_[row] < pairs.counts_[row])
+  const bool evicts_oldest = pairs.bound() > 0 && !pairs.counts_use();
+  for (int64_t row = 0; row < rows; ++row) {
+    const int64_t count = pairs.counts_[row], stored = pairs.stored_[row];
+    if (count < 0 || count > most || stored < count)
       throw DataError(file.path, "'{}counts' says {} pairs of {} ever stored, expected at most {}",
-                      prefix, pairs.counts_[row], pairs.stored_[row], most);
+                      prefix, count, stored, most);
+    if (stored > kMostStored)
+      throw DataError(file.path, "'{}stored' says {} pairs, expected at most {}", prefix, stored,
+                      kMostStored);
+    // The place of the oldest pair follows from the bound.
+    if (evicts_oldest && stored > count && count < pairs.bound())
+      throw DataError(file.path,
+                      "'{}counts' says {} pairs of {} ever stored, so that some were evicted; "
+                      "expected {}, the bound",
+                      prefix, count, stored, pairs.bound());
+  }
   return pairs;
 }
 
