@@ -190,6 +190,17 @@ TEST(Sampling, APenaltyThatMakesALogitInfiniteIsRefused) {
   EXPECT_THROW(shares_after({0}, options), UsageError);
 }
 
+TEST(Sampling, APenaltyOrABiasThatMakesALogitNoNumberIsRefused) {
+  const std::vector<float> logits = {0, -INFINITY, -1};
+  SamplingOptions options;
+  options.logit_bias = {{1, 1e300}};  // infinite as a float
+  EXPECT_THROW(draw_token(logits, {}, options, 0), UsageError);
+  options.logit_bias.clear();
+  options.frequency_penalty = -1e308;
+  const std::vector<int64_t> generated = {1, 1};
+  EXPECT_THROW(draw_token(logits, generated, options, 0), UsageError);
+}
+
 TEST(Sampling, LogProbabilitiesAreTheModelsOwn) {
   SamplingOptions options{
       .temperature = 0.01, .top_k = 1, .logit_bias = {{1, -3.0}}, .alternatives = 3};

@@ -50,7 +50,11 @@ std::vector<float> adjusted(std::span<const float> logits, std::span<const int64
   if (options.frequency_penalty != 0.0 || options.presence_penalty != 0.0)
     for (const auto& [token, count] : counts_of(context.subspan(prompt), logits.size()))
       result[token] -= count * options.frequency_penalty + options.presence_penalty;
-  if (!std::isfinite(*std::max_element(result.begin(), result.end())))
+  for (size_t token = 0; token < result.size(); ++token)
+    if (std::isnan(result[token]) || result[token] == INFINITY)
+      throw UsageError("the logit bias or the penalties make the logit of token {} {}", token,
+                       result[token]);
+  if (*std::max_element(result.begin(), result.end()) == -INFINITY)
     throw UsageError("the logit bias or the penalties leave no token that could be drawn");
   return result;
 }
