@@ -107,6 +107,19 @@ TEST(LinearCrossEntropy, NothingToCountIsZero) {
   EXPECT_EQ(hidden.grad().abs().max().item<float>(), 0);
 }
 
+TEST(LinearCrossEntropy, AnIgnoredRowThatIsNotANumberIsIgnored) {
+  const at::Tensor targets = at::tensor({int64_t{1}, int64_t{-100}});
+  for (const auto type : {at::kFloat, at::kDouble}) {
+    const at::Tensor hidden = at::ones({2, 3}, type), embedding = at::eye(3, type);
+    hidden[1].fill_(NAN);
+    const double loss = std::log(3);
+    EXPECT_NEAR(linear_cross_entropy(hidden, embedding, 1, targets).item<double>(), loss, 1e-6);
+    const at::Tensor rows = linear_cross_entropy_per_row(hidden, embedding, 1, targets);
+    EXPECT_NEAR(rows[0].item<double>(), loss, 1e-6);
+    EXPECT_EQ(rows[1].item<double>(), 0);
+  }
+}
+
 TEST(LinearCrossEntropy, HasNoSecondDerivatives) {
   const at::Tensor hidden = at::randn({2, 3}).requires_grad_(true);
   const at::Tensor loss =

@@ -97,7 +97,8 @@ Chunk compute_chunk(const Problem& problem, const at::Tensor& weights, int64_t f
   const at::Tensor chunk_weights = weights.narrow(0, first, rows);
   const auto compute = loops_run({products, weights}) ? fused_chunk : composed_chunk;
   Chunk chunk = compute(problem, products, targets, chunk_weights, wants_gradient);
-  chunk.losses = chunk.losses * problem.counted.narrow(0, first, rows);
+  const at::Tensor counted = problem.counted.narrow(0, first, rows);
+  chunk.losses = (chunk.losses * counted).masked_fill(counted == 0, 0);  // also where it is NaN
   return chunk;
 }
 
