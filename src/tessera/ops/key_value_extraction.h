@@ -33,8 +33,9 @@ at::Tensor peek_average(const at::Tensor& x, const at::Tensor& mix);
 /// the last dimension (Zhang et al. 2024, Norm of keys and values).
 /// x [.., H, D], scale [H] -> [.., H, D]. Differentiable in both; at x = 0 the norm's own gradient
 /// is taken as zero, so dx = scale_h / epsilon * dy there. epsilon 0 makes a zero vector NaN. The
-/// loops for floats on the CPU (AVX2 and later) bear any finite |x|; elsewhere one whose square is
-/// beyond the largest number of the dtype counts as infinite, and y is 0.
+/// loops for floats on the CPU (AVX2 and later) bear any finite |x|, however large; elsewhere one
+/// whose square is beyond the largest number of the dtype counts as infinite, and y is 0. One whose
+/// square is below the smallest number of the dtype (|x| < 1e-22 for floats) counts as 0.
 /// Throws UsageError on a shape or dtype mismatch or a negative epsilon.
 at::Tensor scaled_unit_norm(const at::Tensor& x, const at::Tensor& scale, double epsilon);
 
