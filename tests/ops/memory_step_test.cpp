@@ -295,6 +295,18 @@ TEST(ContextStep, APairThatIsNotANumberStaysSo) {
     }
 }
 
+TEST(ContextStep, AValueThatCannotBeRoundedLeavesTheKeyUnstored) {
+  const Drawn drawn = {1, 40, at::kFloat, false};
+  const int64_t B = 17;  // composed of tensor functions
+  const at::Tensor row = drawn.numbers({B, 1, 40}, 1), raw_value = row.clone();
+  raw_value[0][0][33] = NAN;
+  const at::Tensor none = stored_as(at::zeros({B, 1, 2, 40}), WeightType::kInt8);
+  const PairStorage storage = {none.clone(), none.clone(), std::vector<int64_t>(B, 0),
+                               std::vector<int64_t>(B, 1)};
+  EXPECT_THROW(context_step(row, drawn.context(), {row, row, raw_value}, storage), UsageError);
+  EXPECT_TRUE(storage.keys.equal(none));
+}
+
 TEST(PersistentStep, WithWeightsOfFewerBitsIsComposedOfTheSameOps) {
   at::manual_seed(7);
   for (const WeightType type : kFewerBits)

@@ -119,10 +119,13 @@ ContextStep fused(const Sizes& sizes, const at::Tensor& x, const ContextParamete
   return result;
 }
 
-/// rows [B, H, D] into the slots of pairs [B, H, capacity, D].
-void write(const at::Tensor& pairs, const at::Tensor& slots, const at::Tensor& rows) {
-  const at::Tensor kept =
-      rows.scalar_type() == at::kFloat ? stored_as(rows, weight_type(pairs)) : rows;
+/// rows [B, H, D] in the numbers that the pairs are kept in. Throws where 8 bits cannot keep them.
+at::Tensor kept_as(const at::Tensor& pairs, const at::Tensor& rows) {
+  return rows.scalar_type() == at::kFloat ? stored_as(rows, weight_type(pairs)) : rows;
+}
+
+/// Such rows into the slots of pairs [B, H, capacity, D].
+void write(const at::Tensor& pairs, const at::Tensor& slots, const at::Tensor& kept) {
   pairs.scatter_(2, slots.view({-1, 1, 1, 1}).expand({-1, kept.size(1), 1, kept.size(2)}),
                  kept.unsqueeze(2));
 }
@@ -135,8 +138,10 @@ ContextStep composed(const at::Tensor& x, const ContextParameters& parameters,
       complete_values(at::cat({last.raw_value.unsqueeze(1), raw}, 1), parameters.value)
           .select(1, 0);
   const at::Tensor slots = at::tensor(storage.slots, at::kLong).to(x.device());
-  write(storage.keys, slots, last.key);
-  write(storage.values, slots, value);
+  const at::Tensor kept_key = kept_as(storage.keys, last.key);
+  const at::Tensor kept_value = kept_as(storage.values, value);
+  write(storage.keys, slots, kept_key);
+  write(storage.values, slots, kept_value);
   const int64_t most =
       storage.counts.empty() ? 0 : *std::max_element(storage.counts.begin(), storage.counts.end());
   const at::Tensor key = keys.select(1, 0);  // [B, H, D]

@@ -46,7 +46,8 @@ struct ContextStep {
 /// completes, is stored; then this step's key reads the first counts[b] pairs of each row.
 /// x [B, 1, C]. Changes nothing but the new pair's place, storage.keys and storage.values
 /// [b, :, slots[b], :]. Throws UsageError on a shape or dtype mismatch, a slot or a count out
-/// of range, and changes nothing then.
+/// of range and, where it is composed, on numbers that 8 bits cannot keep (the loop stores what is
+/// read as NaN); changes nothing then.
 ContextStep context_step(const at::Tensor& x, const ContextParameters& parameters,
                          const ContextCarry& last, const PairStorage& storage,
                          Precision precision = Precision::kFloat32);
