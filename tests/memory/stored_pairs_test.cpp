@@ -170,6 +170,15 @@ TEST(StoredPairs, AFileThatLacksThePairsItCountsIsRefused) {
   EXPECT_THROW(StoredPairs::from_tensors(file, "", {}, 1, 1), DataError);
 }
 
+TEST(StoredPairs, AFileWithoutRowsOpensNoMemory) {
+  StoredPairs pairs;
+  pairs.store(pair_of(1, 1), pair_of(1, 1));
+  StoredPairs none = StoredPairs::from_tensors(file_of(pairs.select({})), "", {}, 1, 1);
+  EXPECT_EQ(none.rows(), 0);
+  none.store(pair_of(2, 1), pair_of(2, 1));
+  EXPECT_EQ(none.rows(), 2);
+}
+
 TEST(StoredPairs, AFileOfAnImpossibleNumberOfPairsIsRefused) {
   StoredPairs pairs({MemoryBound{2}});
   for (int t = 0; t < 3; ++t) pairs.store(pair_of(1, t), pair_of(1, t));

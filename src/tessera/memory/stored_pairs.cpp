@@ -299,7 +299,7 @@ StoredPairs StoredPairs::from_tensors(const TensorFile& file, const std::string&
   pairs.counts_ = as_vector(file.at(prefix + "counts", {-1}, at::kLong));
   const auto rows = static_cast<int64_t>(pairs.counts_.size());
   pairs.stored_ = as_vector(file.at(prefix + "stored", {rows}, at::kLong));
-  if (rows == 0 && !file.tensors.contains(prefix + "keys")) return StoredPairs(options);
+  if (rows == 0) return pairs;  // of a memory that was not opened
   pairs.width_ = width;
   pairs.keys_ = pairs_from(file, prefix + "keys", {rows, heads, -1, width}, options.type);
   const int64_t capacity = pairs.keys_.size(2);
