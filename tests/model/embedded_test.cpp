@@ -90,6 +90,7 @@ TEST(Embedded, RefusesWhatCannotStandInside) {
     return message_of<UsageError>([&] { Embedded model(json, 0); });
   };
   EXPECT_EQ(refusal([](Json&) {}), "");
+  EXPECT_THAT(refusal([](Json& json) { json = Json(); }), HasSubstr("model is null"));
   EXPECT_THAT(refusal([](Json& json) { json["vocabulary"] = 0; }), HasSubstr("model.vocabulary"));
   EXPECT_THAT(refusal([](Json& json) { json["vocabluary"] = 5; }), HasSubstr("vocabulary"));
   EXPECT_THAT(refusal([](Json& json) { json.erase("model"); }), HasSubstr("model.model is null"));

@@ -27,6 +27,8 @@ struct EmbeddedConfig {
 }  // namespace
 
 Embedded::Embedded(const Json& hyper_parameters, std::optional<uint64_t> seed, at::Device device) {
+  if (!hyper_parameters.is_object())
+    throw UsageError("model is {}, expected a table", hyper_parameters.dump());
   const auto [kind, inside] =
       kind_and_fields(hyper_parameters.value("model", Json()), "model.model");
   if (!model_kind(kind).reads_vectors)
