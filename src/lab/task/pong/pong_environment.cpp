@@ -134,7 +134,10 @@ PongEnvironment::PongEnvironment(const PongEnvironmentConfig& config, uint64_t s
   RandomStream random(seed, kNoopStream);
   const uint64_t noops =
       config.most_noops > 0 ? 1 + random.below(static_cast<uint64_t>(config.most_noops)) : 0;
-  for (uint64_t frame = 0; frame < noops && !game_.over(); ++frame) game_.play(PongMove::kStay);
+  for (uint64_t frame = 0; frame < noops; ++frame) {
+    game_.play(PongMove::kStay);
+    if (game_.over()) game_ = PongGame(config.game, seed);  // so that an action may follow
+  }
   show();
 }
 

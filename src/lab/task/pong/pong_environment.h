@@ -67,7 +67,8 @@ struct PongEnvironmentConfig {
 /// A game of Pong as an agent meets it (Le et al. 2020, appendix I, and its code): it chooses an
 /// action for the next frame_skip frames and sees the field in grey, of each pixel the brightest of
 /// the last three frames. (With a skip of less than three frames these are frames of earlier
-/// actions too, as in the code.)
+/// actions too, as in the code.) A game that is over within its frames without a move
+/// begins again.
 class PongEnvironment {
  public:
   /// Throws UsageError on an impossible configuration.

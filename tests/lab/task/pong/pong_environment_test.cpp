@@ -135,6 +135,17 @@ TEST(PongEnvironment, GamesBeginWithAFewFramesWithoutAMove) {
   EXPECT_FALSE(PongEnvironment(config, 1).game().ball_in_play());
 }
 
+TEST(PongEnvironment, AGameThatIsOverBeforeTheFirstActionBeginsAgain) {
+  PongEnvironmentConfig config;
+  config.game.points = 1;  // lost within a hundred frames
+  config.most_noops = 1000;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    PongEnvironment environment(config, seed);
+    EXPECT_FALSE(environment.game().over());
+    environment.act(0);
+  }
+}
+
 TEST(PongEnvironment, TheReducedActionsAreThoseThatDiffer) {
   EXPECT_EQ(moves_of(PongActions::kEmulator).size(), 6u);
   EXPECT_THAT(moves_of(PongActions::kReduced),
