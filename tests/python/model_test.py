@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import threading
+import weakref
 from pathlib import Path
 
 import pytest
@@ -185,6 +186,14 @@ def test_a_session_goes_on_where_it_was(model):
         session.read("")
     with pytest.raises(ValueError, match="unknown key 'prompt'"):
         session.generate(prompt="a")
+
+
+def test_a_fork_outlives_what_it_was_forked_from():
+    """It needs the model alone: a chain of forks would keep what each of them has read."""
+    session = tessera.load(MODEL).session("And the")
+    opened = weakref.ref(session._open)
+    session = session.fork().read(" king")
+    assert opened() is None and session.text == "And the king"
 
 
 def test_a_session_is_looked_at_between_its_calls(model):

@@ -78,7 +78,7 @@ PYBIND11_MODULE(_networks, module) {
              without_gil([&] { on_given_text([&] { session.read(text); }); });
            })
       .def("tokens", &OpenSession::tokens, releases_gil)
-      .def("fork", &OpenSession::fork, py::keep_alive<0, 1>(), releases_gil)
+      .def("fork", &OpenSession::fork, releases_gil)
       .def("generate", [](OpenSession& session, const py::dict& request,
                           const py::object& progress) {
         const auto options = read_job<tessera::WritingOptions>(json_of(request));
@@ -91,7 +91,7 @@ PYBIND11_MODULE(_networks, module) {
         json.erase("prompt");
         return object_of(json);
       });
-  py::class_<OpenModel>(module, "OpenModel")
+  py::class_<OpenModel, std::shared_ptr<OpenModel>>(module, "OpenModel")
       .def(py::init<const std::filesystem::path&, const std::optional<std::string>&,
                     const std::optional<std::string>&, const std::string&>(),
            releases_gil)
@@ -106,8 +106,7 @@ PYBIND11_MODULE(_networks, module) {
                                return end ? std::optional(model.folder.text_of({*end}))
                                           : std::nullopt;
                              })
-      .def(
-          "session", [](OpenModel& model) { return OpenSession(model); }, py::keep_alive<0, 1>())
+      .def("session", [](const std::shared_ptr<OpenModel>& model) { return OpenSession(model); })
       .def(
           "stream",
           [](OpenModel& model, const py::dict& request) {

@@ -48,8 +48,9 @@ std::optional<Written> WrittenText::next() {
   return written;
 }
 
-OpenSession::OpenSession(OpenModel& model)
-    : model_(&model), session_(*model.folder.model, natural_reading(*model.folder.model)) {}
+OpenSession::OpenSession(std::shared_ptr<OpenModel> model)
+    : model_(std::move(model)),
+      session_(*model_->folder.model, natural_reading(*model_->folder.model)) {}
 
 void OpenSession::read(const std::string& text) {
   const Tokens more = model_->folder.encode(text);

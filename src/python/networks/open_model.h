@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -47,8 +48,7 @@ class WrittenText {
 /// A text that a model has read, and goes on with. From any thread, in the model's turns.
 class OpenSession {
  public:
-  /// The model must outlive it.
-  explicit OpenSession(OpenModel& model);
+  explicit OpenSession(std::shared_ptr<OpenModel> model);
 
   /// Throws UsageError on an empty text.
   void read(const std::string& text);
@@ -60,7 +60,7 @@ class OpenSession {
   const OpenModel& model() const { return *model_; }
 
  private:
-  OpenModel* model_;
+  std::shared_ptr<OpenModel> model_;
   StreamingSession session_;
 };
 
