@@ -55,6 +55,13 @@ def test_settings_arrive_as_they_are(config, tmp_path):
             tessera.train(config, {"sample.prompt": setting}, out=tmp_path / "other")
 
 
+def test_metrics_with_any_text_of_a_sample(config, tmp_path):
+    prompt = "one\N{LINE SEPARATOR}two\x85three\x1cfour\rfive"
+    settings = {"train.steps": 3, "train.sample_every": 3, "sample.prompt": prompt}
+    run = tessera.train(config, settings, out=tmp_path / "run")
+    assert [row["text"][: len(prompt)] for row in run.metrics if row["kind"] == "sample"] == [prompt]
+
+
 def test_a_stopped_training_goes_on(config, tmp_path):
     class Enough(Exception):
         pass

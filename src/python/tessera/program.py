@@ -49,8 +49,9 @@ class Run(_Folder):
     @property
     def metrics(self) -> list[dict[str, Any]]:
         """A row for each reported step and each evaluation, as metrics.jsonl has them."""
-        lines = (self.path / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
-        return [json.loads(line) for line in lines]
+        # Not by splitlines(): the text of a sample may have the line separators of Unicode.
+        with (self.path / "metrics.jsonl").open(encoding="utf-8") as lines:
+            return [json.loads(line) for line in lines]
 
     @property
     def model(self) -> Model:
