@@ -390,6 +390,17 @@ def test_networks_in_model_directories(network, tmp_path):
             other.load(tmp_path)
 
 
+def test_a_network_of_another_dtype_replaces_no_model_directory(network, tmp_path):
+    """One that nothing could read."""
+    network.save(tmp_path)
+    for dtype, name in ((torch.double, "Double"), (torch.bfloat16, "BFloat16")):
+        with pytest.raises(ValueError, match=f"is of type {name}, a model directory has float32"):
+            copy.deepcopy(network).to(dtype).save(tmp_path)
+    x = input_of(network)
+    assert torch.equal(type(network).load(tmp_path)(x), network(x))
+    network.double().float().save(tmp_path)
+
+
 def test_copies_of_networks(network):
     x = input_of(network)
     expected = network(x)

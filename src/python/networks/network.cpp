@@ -45,6 +45,11 @@ NetworkPointer load_network(const std::string& folder) {
 }
 
 void save_network(const NetworkPointer& network, const std::string& folder) {
+  for (const auto& parameter : network->model->named_parameters())
+    check_argument(parameter.value().scalar_type() == at::kFloat,
+                   "the parameter {} is of type {}, a model directory has float32; call float() "
+                   "before save()",
+                   parameter.key(), c10::toString(parameter.value().scalar_type()));
   save_model(folder, *network->model);
 }
 

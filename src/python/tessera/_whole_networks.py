@@ -68,7 +68,7 @@ class _Network(torch.nn.Module):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes config.json and model.safetensors, which tessera.load and the program read beside a
-        tokenizer.json."""
+        tokenizer.json. Raises ValueError unless the network is in float32, as these files are."""
         _ops.save_network(self._network, os.fspath(path))
 
     @property
