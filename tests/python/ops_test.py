@@ -128,6 +128,22 @@ def test_more_steps_than_bfloat16_has_whole_numbers():
 
 
 @pytest.mark.parametrize("name", CALLS)
+def test_the_gradient_of_a_traced_op_is_that_of_the_op(name):
+    call, sizes, others = CALLS[name]
+    if name == "leaky_average":
+        call = ops.leaky_average
+    tensors = [torch.rand(*size).requires_grad_() for size in sizes]
+    result = call(*tensors, *others)
+    expected = torch.autograd.grad(result.sum(), tensors)
+    gradient = getattr(torch.ops.tessera, name + "_gradient")
+    arguments = (*(tensor.detach() for tensor in tensors), *others)
+    found = gradient(torch.ones_like(result), [True] * len(tensors), *arguments)
+    assert all(torch.allclose(a, b) for a, b in zip(found, expected))
+    with pytest.raises(ValueError, match="wanted has 1 values, expected one for each tensor"):
+        gradient(torch.ones_like(result), [True], *arguments)
+
+
+@pytest.mark.parametrize("name", CALLS)
 def test_every_op_is_one_of_torch(name):
     assert hasattr(torch.ops.tessera, name)
 

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tessera/tensor/check.h"
+
 namespace tessera::python {
 namespace {
 
@@ -108,6 +110,8 @@ void call_gradient(const c10::OperatorHandle& op, Arguments* stack) {
   variable_list inputs;
   auto is_wanted = wanted.begin();
   arguments = with_tensors(arguments, [&](const Tensor& tensor) {
+    TESSERA_CHECK(is_wanted != wanted.end(), op.schema().name(), ": wanted has ", wanted.size(),
+                  " values, expected one for each tensor of floating-point numbers");
     Tensor input = tensor.detach();
     if (*is_wanted++) inputs.push_back(input.requires_grad_());
     return input;
