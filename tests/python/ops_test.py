@@ -128,6 +128,16 @@ def test_more_steps_than_bfloat16_has_whole_numbers():
 
 
 @pytest.mark.parametrize("name", CALLS)
+def test_results_are_contiguous_as_pytorch_is_told(name):
+    """Whatever its arguments are."""
+    call, sizes, others = CALLS[name]
+    tensors = [drawn(*size[::-1]).permute(*range(len(size))[::-1]) for size in sizes]
+    result = call(*tensors, *others)
+    assert result.is_contiguous()
+    assert torch.allclose(result, call(*(x.contiguous() for x in tensors), *others))
+
+
+@pytest.mark.parametrize("name", CALLS)
 def test_the_gradient_of_a_traced_op_is_that_of_the_op(name):
     call, sizes, others = CALLS[name]
     if name == "leaky_average":
