@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace tessera::task {
 namespace {
@@ -14,10 +15,15 @@ using config::Json;
 /// Classes, tokens and channels that a file may have: no model of more would fit into memory.
 constexpr int64_t kMostSymbols = int64_t{1} << 20;
 
+bool is_int64(const Json& number) {
+  return number.is_number_unsigned() ? std::in_range<int64_t>(number.get<uint64_t>())
+                                     : number.is_number_integer();
+}
+
 std::vector<int64_t> whole_numbers(const Json& list, const FileSamples& samples) {
   for (const Json& number : list)
-    if (!number.is_number_integer())
-      samples.refuse("a list has {}, expected whole numbers", number.dump());
+    if (!is_int64(number))
+      samples.refuse("a list has {}, expected whole numbers below 2^63", number.dump());
   return list.get<std::vector<int64_t>>();
 }
 
@@ -76,10 +82,13 @@ TaskSample sample_from(const Json& line, TaskShape& shape, const FileSamples& sa
 void FileSamples::begin(TaskShape shape, bool told) {
   const auto text = [](const TaskShape& it) { return config::to_json(it).dump(); };
   for (int64_t width : {shape.vocabulary, shape.input_width, shape.output_width})
-    if (width < 0 || width > kMostSymbols || shape.clip < 0)
+    if (width < 0 || width > kMostSymbols)
       refuse("the shape is {}, expected widths from 0 to {}", text(shape), kMostSymbols);
   if (shape.vocabulary > 0 && shape.input_width > 0)
     refuse("the shape is {}, expected a vocabulary or an input_width, the other one 0",
+           text(shape));
+  if (shape.clip < 0 || (shape.clip == 0 && shape.targets == TargetKind::kVectors))
+    refuse("the shape is {}, expected a clip above 0: no error in a vector would count",
            text(shape));
   grows_ = !told && !demanded_;
   if (demanded_ && !told) {  // as many as the task has

@@ -91,6 +91,8 @@ TEST_F(FileTasks, RefuseWhatIsNoSample) {
   EXPECT_THAT(refusal(R"({"tokens":[-1],"classes":[0]})"), HasSubstr("a token is -1"));
   EXPECT_THAT(refusal(R"({"tokens":[1],"classes":[2000000]})"), HasSubstr("a class is 2000000"));
   EXPECT_THAT(refusal(R"({"tokens":[1e300],"classes":[0]})"), HasSubstr("expected whole numbers"));
+  EXPECT_THAT(refusal(R"({"tokens":[1,2],"classes":[18446744073709551615,0]})"),  // not -1
+              HasSubstr("a list has 18446744073709551615, expected whole numbers below 2^63"));
   EXPECT_THAT(refusal(R"({"tokens":[1],"classes":[0,1]})"),
               HasSubstr("2 answers from step -1 on do not fit into 1 steps"));
   EXPECT_THAT(refusal(R"({"tokens":[1,2],"classes":[0],"first_answer":9223372036854775807})"),
@@ -116,6 +118,9 @@ TEST_F(FileTasks, RefuseWhatIsNoSample) {
   EXPECT_THAT(refusal(R"({"shape":{"outputs":1}})"), HasSubstr("unknown key 'outputs'"));
   EXPECT_THAT(refusal(R"({"shape":{"vocabulary":2,"input_width":1,"output_width":1}})"),
               HasSubstr("expected a vocabulary or an input_width, the other one 0"));
+  EXPECT_THAT(refusal("{\"shape\":{\"input_width\":1,\"output_width\":1,\"targets\":\"vectors\"}}\n"
+                      "{\"inputs\":[[1]],\"vectors\":[[1]]}"),
+              HasSubstr("expected a clip above 0: no error in a vector would count"));
   EXPECT_THAT(refusal(R"({"inputs":[[1]],"bits":[[]]})"), HasSubstr("the answers have no numbers"));
   const TaskShape three{.vocabulary = 4, .output_width = 3, .targets = TargetKind::kClasses};
   EXPECT_EQ(refusal(R"({"tokens":[3],"classes":[2]})", three), "");
