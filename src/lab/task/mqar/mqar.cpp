@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "lab/task/sequence/draws.h"
@@ -99,12 +100,12 @@ TaskSample Mqar::draw_sample(uint64_t seed, int64_t index, int64_t) const {
     return std::copy(key.begin(), key.end(), at);
   };
   std::vector<int64_t> classes(sample.tokens.size(), kNotAsked);
-  for (size_t i = 0; i < keys.size(); ++i) *put(static_cast<int64_t>(i), keys[i]) = values[i];
+  std::map<std::vector<int64_t>, int64_t> value_of;  // the last one of each key
+  for (size_t i = 0; i < keys.size(); ++i)
+    *put(static_cast<int64_t>(i), keys[i]) = value_of[keys[i]] = values[i];
   for (size_t i = 0; i < places.size(); ++i) {
     const auto behind = put(context_pairs() + places[i], keys[i]);
-    const auto last = std::find(keys.rbegin(), keys.rend(), keys[i]);
-    classes[static_cast<size_t>(behind - sample.tokens.begin() - 1)] =
-        values[static_cast<size_t>(keys.rend() - last - 1)];
+    classes[static_cast<size_t>(behind - sample.tokens.begin() - 1)] = value_of.at(keys[i]);
   }
   const auto asked = [](int64_t value) { return value != kNotAsked; };
   const auto first = std::find_if(classes.begin(), classes.end(), asked);
