@@ -8,7 +8,8 @@ from typing import Any
 class Answer(dict[str, Any]):
     """An answer of the library: a dict whose keys are also attributes, `answer.text`.
 
-    Its content is the JSON object that the program prints with --json.
+    Names that a dict has itself stay its own: a number of items is `answer["items"]`. The content is the
+    JSON object that the program prints with --json.
     """
 
     def __getattr__(self, name: str) -> Any:
