@@ -251,6 +251,17 @@ def test_a_signal_ends_a_plan():
     assert tessera.plan(alpha=1.5, inputs=100, outputs=10, error=0.1, runs=0).dimension > 0
 
 
+def test_a_plan_tells_its_progress():
+    def refuse(done, of):
+        raise KeyError("enough")
+
+    calls, question = [], {"alpha": 1.5, "inputs": 1000, "outputs": 100, "error": 0.1, "runs": 0}
+    tessera.plan(**question, progress=lambda done, of: calls.append((done, of)))
+    assert calls and all(0 <= done <= of == 1000 for done, of in calls)
+    with pytest.raises(KeyError, match="enough"):
+        tessera.plan(**question, progress=refuse)
+
+
 class Bar:
     """What tqdm is asked for."""
 
