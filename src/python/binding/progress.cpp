@@ -42,7 +42,7 @@ jobs::OnProgress progress_to(py::handle function) {
     next = now + kBetweenLooks;
     const py::gil_scoped_acquire gil;
     try {
-      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+      if (PyErr_Occurred() != nullptr || PyErr_CheckSignals() != 0) throw py::error_already_set();
       if (!function.is_none()) function(done, of);
     } catch (py::error_already_set& error) {
       error.restore();
