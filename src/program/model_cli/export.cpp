@@ -21,8 +21,16 @@ struct ExportArguments {
   std::optional<ops::WeightType> weights;
 };
 
+std::filesystem::path weights_in(const std::filesystem::path& model) {
+  return model / "model.safetensors";
+}
+
 /// The weights in the format of another implementation.
 void export_format(const ExportArguments& options) {
+  std::error_code missing;
+  if (std::filesystem::equivalent(options.out, weights_in(options.model), missing))
+    throw UsageError("--out is the file of --model's own weights, {}; name another one",
+                     options.out);
   const auto model = load_sequence_model(options.model);
   const auto source = source_of_model(options.model);
   if (options.to.empty() && !source)
@@ -45,7 +53,7 @@ void export_directory(const ExportArguments& options) {
   if (std::filesystem::exists(from / kTokenizer))
     write_file(to / kTokenizer, read_file(from / kTokenizer));
   const auto megabytes = [](const std::filesystem::path& folder) {
-    return static_cast<double>(std::filesystem::file_size(folder / "model.safetensors")) / 1e6;
+    return static_cast<double>(std::filesystem::file_size(weights_in(folder))) / 1e6;
   };
   fmt::print("{}: weights in {}, {:.1f} MB; {} has {:.1f} MB\n", to.native(),
              config::enum_name(*options.weights), megabytes(to), from.native(), megabytes(from));

@@ -4,6 +4,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "tessera/base/interrupt.h"
@@ -126,9 +127,10 @@ void StreamingSession::append(StreamingSession&& other) {
   at::Tensor logits_of_both = at::cat({logits(), other.logits()});
   std::optional<SequenceState> state_of_both;
   if (state_ && other.state_) state_of_both = SequenceState::stack({&*state_, &*other.state_});
+  tokens_.reserve(tokens_.size() + other.tokens_.size());  // from here on nothing throws
   logits_ = std::move(logits_of_both);
   state_ = std::move(state_of_both);
-  tokens_.insert(tokens_.end(), other.tokens_.begin(), other.tokens_.end());
+  std::ranges::move(other.tokens_, std::back_inserter(tokens_));
 }
 
 /// Each prompt by itself: the hidden states [prompts, C] after the last tokens, and the states.

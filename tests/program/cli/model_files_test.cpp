@@ -146,6 +146,9 @@ TEST_F(ModelFiles, ExportAndImportGiveTheSameModel) {
                  "parameterisation");  // the paper's has no names there
   done(train_arguments("run"));
   const std::string model = path("run/model");
+  expect_refused(tessera({"export", "--model", model, "--to", "nanomosaics", "--out",
+                          model + "/./model.safetensors"}),
+                 2, "--out is the file of --model's own weights");
   const Outcome out = export_of(model);
   ASSERT_EQ(out.status, 0) << out.err;
   done({"import", "--from", "nanomosaics", "--weights", path("w.safetensors"), "--tokenizer",
