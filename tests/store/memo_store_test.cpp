@@ -7,6 +7,7 @@
 #include <chrono>
 #include <map>
 #include <optional>
+#include <set>
 #include <thread>
 
 #include "tessera/base/error.h"
@@ -171,6 +172,24 @@ TEST_F(StoreTest, OneWriterAtATime) {
   const MemoWriter first(store());
   EXPECT_THAT(message_of<std::runtime_error>([&] { MemoWriter second(store()); }),
               HasSubstr("another process is writing to this store"));
+}
+
+/// By this number those who keep a reader open see that there is something new.
+TEST_F(StoreTest, TheLedgersStateIsAnotherWithOtherMetadata) {
+  memorize(store(), "one", document_text(1));
+  std::set<int64_t> states = {MemoStore(store()).ledger().state()};
+  for (const Metadata& metadata : {Metadata{{"a", "b"}}, {{"a", "bc"}}, {{"ab", "c"}}}) {
+    MemoWriter writer(store());
+    DocumentDetails details = writer.ledger().details(writer.ledger().get("one"));
+    details.metadata = metadata;
+    writer.describe("one", details);
+    writer.checkpoint();
+    EXPECT_TRUE(states.insert(MemoStore(store()).ledger().state()).second);
+  }
+  { MemoWriter(store()).forget("one"); }
+  const int64_t pending = MemoStore(store()).ledger().state();
+  MemoWriter{store()};
+  EXPECT_NE(MemoStore(store()).ledger().state(), pending);
 }
 
 TEST_F(StoreTest, AReaderSeesTheMomentItWasOpened) {

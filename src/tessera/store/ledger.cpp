@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "tessera/base/checksum.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
@@ -91,11 +93,33 @@ int64_t Ledger::last_change() const {
 
 int64_t Ledger::state() const {
   Checksum sum;
-  sum.add(fmt::format("{}\n", last_change()));
+  sum.add(fmt::format("{} {}\n", last_change(), erasure_pending()));
   visit_documents("", [&](const StoredDocument& document) {
     sum.add(fmt::format("{} {} {}\n", document.number, document.checksum, document.id));
   });
+  if (format_ >= 3) add_details(sum);
   return static_cast<int64_t>(std::stoull(sum.hex(), nullptr, 16) >> 11);
+}
+
+void Ledger::add_details(Checksum& sum) const {
+  Statement rows(*database_, "SELECT document, memorized, digest FROM details ORDER BY document");
+  Ascending numbers(*database_, "details of document");
+  while (rows.step())
+    sum.add(
+        fmt::format("{} {} {}\n", numbers.next(rows.integer(0)), rows.integer(1), rows.text(2)));
+  Statement metadata(*database_,
+                     "SELECT document, key, value FROM metadata ORDER BY document, key");
+  // Damaged pages that refer to each other could go on for ever.
+  std::pair<int64_t, std::string> last(INT64_MIN, "");
+  while (metadata.step()) {
+    std::pair here(metadata.integer(0), metadata.text(1));
+    if (here <= last)
+      throw DataError(path(), "document {} has one key of its metadata twice", here.first);
+    const std::string value = metadata.text(2);
+    sum.add(fmt::format("{} {} {} {}{}\n", here.first, here.second.size(), value.size(),
+                        here.second, value));
+    last = std::move(here);
+  }
 }
 
 LedgerTotals Ledger::totals() const {

@@ -14,6 +14,10 @@
 #include "tessera/base/error.h"
 #include "tessera/memo/window_code.h"
 
+namespace tessera {
+class Checksum;
+}
+
 namespace tessera::store {
 
 namespace sqlite {
@@ -123,7 +127,8 @@ class Ledger {
   void take_snapshot();
 
   int64_t last_change() const;
-  /// A number below 2^53 that differs, but for chance, where the documents or the changes differ.
+  /// A number below 2^53 that differs, but for chance, where the documents, their details, the
+  /// changes or erasure_pending() differ.
   int64_t state() const;
   LedgerTotals totals() const;
   /// In the order in which they were stored.
@@ -212,6 +217,7 @@ class Ledger {
                        const std::function<void(StoredDocument&&)>& visit) const;
   std::vector<StoredDocument> documents_where(const char* condition) const;
   bool only_index_holds_text(const StoredDocument& document, std::string_view of_tokens) const;
+  void add_details(Checksum& sum) const;
   void delete_details(const StoredDocument& document);
   int64_t next_change();
   int64_t next_number() const;
