@@ -218,6 +218,19 @@ TEST(FileLock, IsHeldByOneAtATime) {
   EXPECT_NO_THROW(FileLock(path, "wait"));
 }
 
+TEST(FileLock, KnowsWhetherItsFolderWasMoved) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "store");
+  const FileLock lock(folder / "store/lock", "wait");
+  EXPECT_TRUE(lock.is_in_place());
+  std::filesystem::rename(folder / "store", folder / "moved");
+  EXPECT_FALSE(lock.is_in_place());
+  std::filesystem::create_directory(folder / "store");
+  const FileLock other(folder / "store/lock", "wait");
+  EXPECT_FALSE(lock.is_in_place());
+  EXPECT_TRUE(other.is_in_place());
+}
+
 TEST(FileLock, EndsWithTheProcessThatHoldsIt) {
   const TemporaryFolder folder;
   const auto path = folder / "lock";

@@ -94,6 +94,34 @@ def test_merges_rebuilds_and_exports(store, tmp_path):
         assert both.recall("The lamp beside the river").text
 
 
+def test_metadata_that_another_process_gave_are_seen(store):
+    store.stat()  # the edits are written
+    opened = tessera.Store(store.path)
+    assert opened.documents()[0].metadata == {}
+    store.memorize("lamp.txt", LAMP, replace=True, meta=["by=me"])
+    store.close()
+    assert opened.documents()[0].metadata == {"by": "me"}
+    opened.close()
+
+
+def test_another_working_folder_leads_to_no_other_store(tmp_path, monkeypatch):
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        with tessera.Store.create("store", dimension=256) as made:
+            made.memorize(name, LAMP)
+    monkeypatch.chdir(tmp_path / "here")
+    with tessera.Store("store") as store:
+        store.memorize("more", SHIP)
+        monkeypatch.chdir(tmp_path / "there")
+        store.memorize("and more", SHIP + LAMP)
+        assert [document.id for document in store.documents()] == ["here", "more", "and more"]
+    for folder, ids in (("here", ["here", "more", "and more"]), ("there", ["there"])):
+        with tessera.Store(tmp_path / folder / "store") as store:
+            assert [document.id for document in store.documents()] == ids
+            assert store.verify()["verified"] is True
+
+
 def test_refuses_as_the_program_does(store, tmp_path):
     with pytest.raises(tessera.UsageError, match="tokens is -1, expected a whole number from 0 on"):
         store.recall("The lamp beside the river", tokens=-1)

@@ -192,6 +192,25 @@ TEST_F(StoreTest, TheLedgersStateIsAnotherWithOtherMetadata) {
   EXPECT_NE(MemoStore(store()).ledger().state(), pending);
 }
 
+/// What is written by name would go into the store that is there now, and its documents would be
+/// copied from there.
+TEST_F(StoreTest, AStoreThatIsMovedWhileItIsWrittenLeavesAnotherInItsPlaceAlone) {
+  {
+    MemoWriter writer(store());
+    writer.memorize("one", document_text(1), Duplicates::kRefuse);
+    std::filesystem::rename(store(), store("moved"));
+    const std::string other = digest(store_of("store", {2}));
+    EXPECT_THAT(message_of<std::runtime_error>([&] { writer.checkpoint(); }),
+                HasSubstr("is not the store that was opened"));
+    EXPECT_EQ(verify(MemoStore(store())).digest, other);
+    EXPECT_EQ(ids(MemoStore(store())), std::vector<std::string>{"2"});
+    std::filesystem::remove_all(store());
+  }
+  memorize(store("moved"), "three", document_text(3));
+  EXPECT_EQ(ids(MemoStore(store("moved"))), (std::vector<std::string>{"one", "three"}));
+  EXPECT_EQ(complaint("moved"), "");
+}
+
 TEST_F(StoreTest, AReaderSeesTheMomentItWasOpened) {
   memorize(store(), "one", document_text(1));
   const std::string before = digest(store());

@@ -7,8 +7,8 @@
 
 namespace tessera::python {
 
-OpenStore::OpenStore(std::filesystem::path folder, std::function<bool()> interrupts)
-    : folder_(std::move(folder)), interrupts_(std::move(interrupts)) {
+OpenStore::OpenStore(const std::filesystem::path& folder, std::function<bool()> interrupts)
+    : folder_(std::filesystem::absolute(folder)), interrupts_(std::move(interrupts)) {
   open_reader();
 }
 

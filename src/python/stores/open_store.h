@@ -18,7 +18,7 @@ class OpenStore {
  public:
   /// interrupts: asked while documents are read; where it is true, that ends with Interrupted.
   /// Throws DataError and SystemError as store::MemoStore.
-  OpenStore(std::filesystem::path folder, std::function<bool()> interrupts);
+  OpenStore(const std::filesystem::path& folder, std::function<bool()> interrupts);
 
   /// Calls `use` with the store as it is now. Throws what it throws, and UsageError on a closed
   /// store.

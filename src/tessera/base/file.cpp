@@ -62,13 +62,6 @@ void sync_folder(const std::filesystem::path& folder) {
   if (handle.value >= 0) ::fsync(handle.value);
 }
 
-/// Whether the path still leads to the file that was opened there.
-bool is_still(const std::filesystem::path& path, int descriptor) {
-  struct stat opened = {}, there = {};
-  return ::fstat(descriptor, &opened) == 0 && ::stat(path.c_str(), &there) == 0 &&
-         opened.st_dev == there.st_dev && opened.st_ino == there.st_ino;
-}
-
 /// Calls write(what is left of the bytes) until all are written.
 template <typename Write>
 void write_each(std::string_view bytes, const std::filesystem::path& path, const Write& write) {
@@ -233,22 +226,28 @@ std::span<std::byte> MappedFile::writable_bytes() {
   return {data_, size_};
 }
 
-FileLock::FileLock(const std::filesystem::path& path, std::string_view refusal) {
+FileLock::FileLock(std::filesystem::path path, std::string_view refusal) : path_(std::move(path)) {
   for (;;) {
-    descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-    if (descriptor_ < 0) throw SystemError(path.native(), "open", errno);
+    descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (descriptor_ < 0) throw SystemError(path_.native(), "open", errno);
     const int code = ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
     // The folder may have been replaced after the file was opened: another lock is there now.
-    if (code == 0 && is_still(path, descriptor_)) return;
+    if (code == 0 && is_in_place()) return;
     ::close(descriptor_);
     if (code == EWOULDBLOCK)
-      throw std::runtime_error(fmt::format("{}: {}", path.native(), refusal));
-    if (code != 0) throw SystemError(path.native(), "lock", code);
+      throw std::runtime_error(fmt::format("{}: {}", path_.native(), refusal));
+    if (code != 0) throw SystemError(path_.native(), "lock", code);
   }
 }
 
 FileLock::~FileLock() {
   ::close(descriptor_);
+}
+
+bool FileLock::is_in_place() const {
+  struct stat locked = {}, there = {};
+  return ::fstat(descriptor_, &locked) == 0 && ::stat(path_.c_str(), &there) == 0 &&
+         locked.st_dev == there.st_dev && locked.st_ino == there.st_ino;
 }
 
 }  // namespace tessera

@@ -105,12 +105,18 @@ class FileLock {
  public:
   /// refusal: what the message says after the path where another process holds the lock. Throws
   /// std::runtime_error with it; SystemError.
-  FileLock(const std::filesystem::path& path, std::string_view refusal);
+  FileLock(std::filesystem::path path, std::string_view refusal);
   ~FileLock();
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
 
+  /// Whether the path still leads to the file that is locked. It does not where the folder was
+  /// moved or replaced, or where the path is relative and the process has another working folder
+  /// now.
+  bool is_in_place() const;
+
  private:
+  std::filesystem::path path_;
   int descriptor_;
 };
 

@@ -1,7 +1,10 @@
 #include "tessera/store/memo_writer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <ctime>
+#include <stdexcept>
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
@@ -223,6 +226,7 @@ void MemoWriter::keep_work() {
   seconds_of_edits_ = 0;
   const std::vector<std::string> settled = ledger_.settled_digests();
   if (settled.size() != in_place_.size()) return;  // of an earlier version
+  if (!lock_->is_in_place()) return;               // checkpoint() will say so, too
   try {
     for (size_t s = 0; s < settled.size(); ++s) {
       if (is_settled(s)) continue;
@@ -232,6 +236,16 @@ void MemoWriter::keep_work() {
   } catch (const SystemError&) {
   }
   seconds_of_writing_ = std::max(0.1, seconds_since(started));
+}
+
+/// Files of another store would be replaced, and its documents copied into this ledger.
+void MemoWriter::check_place() const {
+  if (!lock_->is_in_place())
+    throw std::runtime_error(
+        fmt::format("{}: is not the store that was opened: that was moved or replaced, or the "
+                    "working folder is another one now; open it where it is, which finishes what "
+                    "was begun",
+                    folder_.path().native()));
 }
 
 /// Takes the matrices that will be replaced into memory and removes their files, where there is no
@@ -254,6 +268,7 @@ void MemoWriter::make_room() {
 }
 
 void MemoWriter::write_matrices() {
+  check_place();
   load();
   if (ledger_.erasure_pending()) make_room();
   for (size_t s = 0; s < in_place_.size(); ++s) {

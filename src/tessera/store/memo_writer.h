@@ -84,8 +84,11 @@ class MemoWriter {
   void forget(const std::string& id, const OnTokens& on_tokens = {});
 
   /// Writes the matrices that changed beside those that are there, so that checkpoint() has only to
-  /// put them in place. Where text is to be erased and the disk has no room for both, the old ones
-  /// are removed first; a process killed then leaves a store that verify --repair mends.
+  /// put them in place. Throws std::runtime_error, as checkpoint() does, where the folder does not
+  /// lead to this store any more: it was moved or replaced, or it is relative and the process has
+  /// another working folder now. What was edited is in the ledger. Where text is to be erased and
+  /// the disk has no room for both, the old ones are removed first; a process killed then leaves a
+  /// store that verify --repair mends.
   void write_matrices();
 
   /// write_matrices(), puts them in place and settles the ledger, and erases what was forgotten:
@@ -110,6 +113,7 @@ class MemoWriter {
   bool is_settled(size_t shard) const;
   bool is_written(size_t shard) const;
   void keep_work();
+  void check_place() const;
   void make_room();
   void put_back(memo::TextMemory memory, Clock::time_point started);
   memo::TokenPieces encoded(const std::string& id, std::string_view text,
