@@ -94,6 +94,15 @@ def test_merges_rebuilds_and_exports(store, tmp_path):
         assert both.recall("The lamp beside the river").text
 
 
+def test_a_store_that_another_process_rebuilt_is_read_on(store, tmp_path):
+    store.stat()  # the edits are written
+    opened = tessera.Store(store.path)
+    assert opened.stat().vocabulary == 257
+    store.rebuild("bpe", vocabulary=300)
+    assert opened.stat().vocabulary > 257
+    opened.close()
+
+
 def test_metadata_that_another_process_gave_are_seen(store):
     store.stat()  # the edits are written
     opened = tessera.Store(store.path)

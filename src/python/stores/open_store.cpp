@@ -1,11 +1,26 @@
 #include "python/stores/open_store.h"
 
+#include <stdexcept>
 #include <utility>
 
 #include "tessera/base/error.h"
 #include "tessera/store/sqlite.h"
 
 namespace tessera::python {
+namespace {
+
+/// Whether the store is still as this reader sees it. A ledger that cannot be opened is that of the
+/// store which this one was rebuilt as, or the next reader says what is wrong.
+bool is_current(const store::MemoStore& reader) {
+  try {
+    const store::Ledger now = reader.folder().open_ledger(store::sqlite::Access::kRead);
+    return now.state() == reader.ledger().state();
+  } catch (const std::runtime_error&) {
+    return false;
+  }
+}
+
+}  // namespace
 
 OpenStore::OpenStore(const std::filesystem::path& folder, std::function<bool()> interrupts)
     : folder_(std::filesystem::absolute(folder)), interrupts_(std::move(interrupts)) {
@@ -25,10 +40,7 @@ void OpenStore::read(const std::function<void(const store::MemoStore&)>& use) {
   const Turn turn(turns_);
   check_open();
   end_edits();
-  if (reader_) {
-    const store::Ledger now = reader_->folder().open_ledger(store::sqlite::Access::kRead);
-    if (now.state() != reader_->ledger().state()) reader_.reset();
-  }
+  if (reader_ && !is_current(*reader_)) reader_.reset();
   if (!reader_) open_reader();
   use(*reader_);
 }
