@@ -220,5 +220,28 @@ TEST_F(StoreOnASmallDisk, IsReadWhereNobodyCanWrite) {
   EXPECT_THROW(memorize(path_, "two", document_text(2)), SystemError);
 }
 
+/// SQLite's log of a process that was killed counts there, too: else what it forgot is there again.
+TEST_F(StoreOnASmallDisk, WhatAKilledProcessDidIsSeenWhereNobodyCanWrite) {
+  {
+    MemoWriter writer(path_);
+    writer.memorize("two", document_text(2), Duplicates::kRefuse);
+    writer.forget("one");
+    std::filesystem::copy(path_, store("killed"));
+  }
+  std::filesystem::remove_all(path_);
+  std::filesystem::copy(store("killed"), path_);
+  disk_.remount(MS_RDONLY);
+  EXPECT_EQ(ids(MemoStore(path_)), std::vector<std::string>{"two"});
+  disk_.remount(0);
+  std::filesystem::remove(path_ / "ledger.sqlite-shm");
+  disk_.remount(MS_RDONLY);
+  EXPECT_THAT(message_of<SystemError>([&] { MemoStore{path_}; }),
+              HasSubstr("copy the store to a folder that you may write to"));
+  disk_.remount(0);
+  overwrite(path_ / "ledger.sqlite-wal", "");  // nothing is missing then
+  disk_.remount(MS_RDONLY);
+  EXPECT_EQ(ids(MemoStore(path_)).size(), 1u);
+}
+
 }  // namespace
 }  // namespace tessera::store

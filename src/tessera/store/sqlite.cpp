@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "tessera/base/error.h"
+#include "tessera/base/file.h"
 
 namespace tessera::store::sqlite {
 namespace {
@@ -31,13 +32,15 @@ std::string uri_of(const std::filesystem::path& path, std::string_view query) {
   return uri.append(query);
 }
 
-/// In a folder that it must not write to, a reader cannot create SQLite's lock files, and needs
-/// none while nobody else has it open, who would have left a log there.
+/// In a folder that it must not write to, a reader cannot create SQLite's lock files. It needs none
+/// while nobody else has the file open and no log is left there: what a process that was killed put
+/// into the log counts.
 bool stays_as_it_is(const std::filesystem::path& path) {
   const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-  if (::access(folder.c_str(), W_OK) == 0) return false;
-  return errno == EROFS ||
-         (errno == EACCES && ::access((path.native() + "-wal").c_str(), F_OK) != 0);
+  if (::access(folder.c_str(), W_OK) == 0 || (errno != EROFS && errno != EACCES)) return false;
+  const std::string log = path.native() + "-wal", index = path.native() + "-shm";
+  const bool is_open = ::access(log.c_str(), F_OK) == 0 && ::access(index.c_str(), F_OK) == 0;
+  return !is_open && file_bytes(log) == 0;
 }
 
 /// A statement about a full-text index is prepared, or prepared again by its first step, in two
