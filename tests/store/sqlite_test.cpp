@@ -37,5 +37,11 @@ TEST(Sqlite, ReadersOpenAnIndexWhileAWriterVacuums) {
   EXPECT_GT(opened, 2);
 }
 
+TEST(Database, ATextThatIsTooLongIsNoDamage) {
+  const Database database(":memory:", Access::kWrite);
+  EXPECT_THROW(Statement(database, "SELECT length(?1)", std::string((16 << 20) + 1, 'a')),
+               UsageError);
+}
+
 }  // namespace
 }  // namespace tessera::store::sqlite

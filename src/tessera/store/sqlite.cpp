@@ -199,6 +199,9 @@ void Statement::bind(int parameter, int64_t value) {
 }
 
 void Statement::bind(int parameter, std::string_view value) {
+  check_argument(value.size() <= static_cast<size_t>(kLongestValue),
+                 "a text of {} bytes; at most {} can be stored or looked for", value.size(),
+                 kLongestValue);
   database_->check(::sqlite3_bind_text64(statement_.get(), parameter, value.data(), value.size(),
                                          SQLITE_TRANSIENT, SQLITE_UTF8));
 }

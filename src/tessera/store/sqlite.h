@@ -60,7 +60,8 @@ class Database {
   std::unique_ptr<sqlite3, Close> connection_;
 };
 
-/// A prepared statement; its parameters (?1, ?2, …) are bound in order.
+/// A prepared statement; its parameters (?1, ?2, …) are bound in order. Throws UsageError on a text
+/// of more than 16 MiB among them.
 ///
 ///     Statement rows(database, "SELECT id FROM documents WHERE tokens > ?1", 100);
 ///     while (rows.step()) use(rows.text(0));
