@@ -189,6 +189,18 @@ TEST_F(CircularPages, OfNamesThatAreForgotten) {
               HasSubstr("forgotten document 3 follows forgotten document"));
 }
 
+TEST_F(CircularPages, OfPassages) {
+  sql("WITH RECURSIVE n(i) AS (SELECT 3 UNION ALL SELECT i + 1 FROM n WHERE i < 40) INSERT INTO "
+      "words (rowid, text) SELECT i, text FROM n, words WHERE rowid = 1");
+  lead_round("passages", "i, 1, printf('x%0900d', i)");
+  const MemoStore opened(store());
+  EXPECT_THAT(message_of<DataError>([&] {
+                opened.ledger().visit_neighbourhoods({"tells", "violin"}, 1,
+                                                     [](Neighbourhood&&) { return size_t{1}; });
+              }),
+              HasSubstr("follows passage"));
+}
+
 TEST_F(HostileStore, PathsThatMeanSomethingToSQLite) {
   for (const char* name : {"a?mode=memory", "b%20c", "d#e", "f g"}) {
     MemoStore::create(store(name), small_memory(), byte_tokenizer());

@@ -197,13 +197,15 @@ void visit_neighbourhoods(const sqlite::Database& ledger, const std::vector<std:
                           size_t least, const std::function<size_t(Neighbourhood&&)>& visit) {
   const std::vector<PassageRange> ranges = ranges_with(ledger, words, least);
   Statement rows(ledger,
-                 "SELECT p.document, w.text FROM passages p JOIN words w ON w.rowid = p.number "
-                 "WHERE p.number BETWEEN ?1 AND ?2 ORDER BY p.number");
+                 "SELECT p.document, w.text, p.number FROM passages p JOIN words w ON w.rowid = "
+                 "p.number WHERE p.number BETWEEN ?1 AND ?2 ORDER BY p.number");
   for (const PassageRange& range : ranges) {
     if (range.count() < least) return;
     rows.bind_all(range.first, range.last);
     Neighbourhood place = {.words = range.words};
+    sqlite::Ascending numbers(ledger, "passage");
     while (rows.step()) {
+      numbers.next(rows.integer(2));
       if (rows.integer(0) != place.document && !place.text.empty())
         least = std::max(least, visit(std::exchange(place, {.words = range.words})));
       place.document = rows.integer(0);
