@@ -93,5 +93,11 @@ TEST_F(HistoryTest, OfARebuiltStoreHasWhatWentWithTheOldFiles) {
   EXPECT_EQ(events()[1]["digest_after"], digest(store()));
 }
 
+TEST_F(HistoryTest, ThatIsBegunDuringARebuildingIsKept) {
+  std::filesystem::remove(history());
+  rebuild_store(store(), byte_tokenizer(), [&](int64_t) { create_file(history()); });
+  EXPECT_TRUE(std::filesystem::exists(history()));
+}
+
 }  // namespace
 }  // namespace tessera::store

@@ -125,8 +125,15 @@ std::string checked_text(const MemoStore& store, const StoredDocument& document)
   return text;
 }
 
-/// Memorizes the documents of `from` in the empty store `to`, whose history is that of `from` with
-/// what was forgotten there and goes with its files.
+/// With what was forgotten in `from`, and goes with its files. Last, as somebody may begin a
+/// history meanwhile.
+void take_history(const MemoStore& from, const std::filesystem::path& to, const Ledger& rebuilt) {
+  const auto history = from.path() / StoreFolder::kHistoryFile;
+  if (is_there(history)) std::filesystem::copy_file(history, to / history.filename());
+  note_in_history(to, from.ledger(), rebuilt.settled_digests());
+}
+
+/// Memorizes the documents of `from` in the empty store `to`, which gets the history of `from`.
 LedgerTotals memorize_again(const MemoStore& from, const std::filesystem::path& to,
                             const std::function<void(int64_t documents)>& on_progress) {
   MemoWriter writer(to);
@@ -141,7 +148,7 @@ LedgerTotals memorize_again(const MemoStore& from, const std::filesystem::path& 
     if (on_progress) on_progress(++done);
   }
   writer.checkpoint();
-  note_in_history(to, from.ledger(), writer.ledger().settled_digests());
+  take_history(from, to, writer.ledger());
   return writer.ledger().totals();
 }
 
@@ -172,8 +179,6 @@ LedgerTotals rebuild_store(const std::filesystem::path& store, const Tokenizer& 
     const MemoStore from(store);
     StoreFolder::create_empty(place.path(), StoreConfig::of(from.config().memory, tokenizer),
                               tokenizer);
-    const auto history = store / StoreFolder::kHistoryFile;
-    if (is_there(history)) std::filesystem::copy_file(history, place.path() / history.filename());
     totals = memorize_again(from, place.path(), on_progress);
   }  // closed, so that SQLite touches no file of the new store
   InterruptGuard::stop_if_interrupted(kAsItWas);
