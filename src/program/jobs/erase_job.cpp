@@ -12,6 +12,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
+#include "tessera/base/utf8.h"
 #include "tessera/base/version.h"
 #include "tessera/store/verify.h"
 
@@ -26,7 +27,7 @@ using store::StoredDocument;
 bool contains(const MemoStore& store, const StoredDocument& document, const std::string& text) {
   return !store::find_text(text, store::Matching::kLetters, document.id,
                            store.ledger().pieces(document), store.tokenizer(),
-                           [](const store::TextMatch&) { return false; });
+                           [](const store::MatchThere&) { return false; });
 }
 
 /// The documents that an id or a glob names. Throws UsageError where there is none.
@@ -224,14 +225,16 @@ namespace {
 /// A line of a history. Throws DataError where it is none.
 Json event_of(const std::string& line, const std::string& file, size_t number) {
   Json event = config::parse_json(line, file);
-  const auto is_absent_or = [&](const char* name, bool (Json::*is_of_type)() const noexcept) {
+  const auto is_absent_or = [&](const char* name, auto&& is_right) {
     const auto found = event.find(name);
-    return found == event.end() || ((*found).*is_of_type)();
+    return found == event.end() || is_right(*found);
   };
-  if (!event.is_object() || !is_absent_or("time", &Json::is_string) ||
-      !is_absent_or("bytes", &Json::is_number_integer) ||
-      !is_absent_or("tokens", &Json::is_number_integer) ||
-      !is_absent_or("sha256", &Json::is_string))
+  const auto is_number = [](const Json& value) { return value.is_number_integer(); };
+  const auto is_text = [](const Json& value) {
+    return value.is_string() && utf8::is_printable(value.get_ref<const std::string&>());
+  };
+  if (!event.is_object() || !is_absent_or("time", is_text) || !is_absent_or("bytes", is_number) ||
+      !is_absent_or("tokens", is_number) || !is_absent_or("sha256", is_text))
     throw DataError(file, "line {} does not say what was forgotten: {}", number,
                     config::shown(event));
   return event;

@@ -125,7 +125,12 @@ TEST_F(MemoDocuments, UpdateLeavesOutAndPrunes) {
 
 TEST_F(MemoDocuments, AHistoryThatIsDamagedIsBadData) {
   const std::string store = create();
-  const std::vector<std::string> damaged = {"5", "[]", R"({"time": 5})", R"({"bytes": "many"})"};
+  const std::vector<std::string> damaged = {"5",
+                                            "[]",
+                                            R"({"time": 5})",
+                                            R"({"bytes": "many"})",
+                                            R"({"time": "\u001b[31m"})",  // commands the terminal
+                                            R"({"sha256": "\u001b]0;"})"};
   for (const std::string& line : damaged) {
     write_text(store + "/history.jsonl", "{\"tokens\": 3}\n" + line + "\n");
     expect_refused(memo({"history", store}), 3, "history.jsonl: line 2 does not say");
