@@ -19,8 +19,8 @@ std::vector<TextMatch> matches(const std::string& text, const std::string& docum
   tokens.push_back(*tokenizer.end_of_text());
   std::vector<TextMatch> found;
   const bool whole = find_text(text, matching, "id", pieces_of(tokens, piece_tokens), tokenizer,
-                               [&](const TextMatch& match) {
-                                 found.push_back(match);
+                               [&](const MatchThere& match) {
+                                 found.push_back(match());
                                  return found.size() < most;
                                });
   EXPECT_EQ(whole, found.size() < most);
@@ -49,6 +49,20 @@ TEST(TextSearch, KnowsOverlapsLinesAndLimits) {
   EXPECT_EQ(matches("a\nb", "a\nb").size(), 1u);
   EXPECT_TRUE(matches("<|endoftext|>", "text").empty()) << "the end of a document is no text";
   EXPECT_THROW(matches("", "text"), UsageError);
+}
+
+/// Texts and documents that repeat themselves, a million times as often as a hand would compare
+/// them.
+TEST(TextSearch, OfLongTextsThatRepeatThemselves) {
+  const Tokenizer tokenizer = byte_tokenizer();
+  const auto tokens = tokenizer.encode(std::string(2'000'000, 'a'));
+  const std::string text(1'000'000, 'a');
+  int64_t places = 0;
+  const auto count = [&](const MatchThere&) { return ++places > 0; };
+  find_text(text, Matching::kBytes, "id", pieces_of(tokens, 65536), tokenizer, count);
+  EXPECT_EQ(places, 1'000'001);
+  find_text(text + "b", Matching::kBytes, "id", pieces_of(tokens, 65536), tokenizer, count);
+  EXPECT_EQ(places, 1'000'001);
 }
 
 TEST(TextSearch, FindsWhatIsTypedOtherwise) {

@@ -100,12 +100,17 @@ Find::Answer Find::run(const MemoStore& store, const OnProgress& on_progress) co
   const Ledger& ledger = store.ledger();
   const auto documents = ledger.documents();
   Answer answer;
+  int64_t bytes = 0;
   for (int64_t number = 0; number < std::ssize(documents); ++number) {
     const auto& document = documents[static_cast<size_t>(number)];
     const int64_t before = answer.places;
     store::find_text(text, matching, document.id, ledger.pieces(document), store.tokenizer(),
-                     [&](const store::TextMatch& match) {
-                       if (++answer.places <= limit || limit == 0) answer.shown.push_back(match);
+                     [&](const store::MatchThere& match_there) {
+                       if (++answer.places > limit && limit != 0) return true;
+                       const auto& match = answer.shown.emplace_back(match_there());
+                       bytes += std::ssize(match.document) + std::ssize(match.before) +
+                                std::ssize(match.text) + std::ssize(match.after);
+                       on_shown(bytes);
                        return true;
                      });
     answer.documents += answer.places > before;

@@ -156,6 +156,8 @@ struct Find {
   std::string text = {};
   int64_t limit = 20;
   bool letter_case = false, exact = false;
+  /// Told of each place that is shown how many bytes of text there are by then. May throw.
+  std::function<void(int64_t bytes)> on_shown = [](int64_t) {};
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {

@@ -28,8 +28,8 @@ constexpr int64_t kFollowers = 16;  ///< limit of the clients that follow runs
 
 struct ServiceLimits {
   int64_t tokens_per_request = int64_t{1} << 20;  ///< read and written, of all its texts
-  int64_t answer_bytes = int64_t{1} << 26;        ///< of an answer that is no stream; of a recital
-  double request_seconds = 600;                   ///< until a request is answered
+  int64_t answer_bytes = int64_t{1} << 26;  ///< of an answer that is no stream; of recitals, places
+  double request_seconds = 600;             ///< until a request is answered
 };
 
 /// Of an answer of so many bytes, where that is more than the limit.

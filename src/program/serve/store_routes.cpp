@@ -135,7 +135,13 @@ Json answer_of(const Service& service, ServedStore& store, const Job& job,
         check_recital(service, ++recited, job.sources, static_cast<double>(snapshot.longest_id()));
       on_progress(done, of);
     };
-    json = job.run(snapshot.store, look_up).json();
+    Job asked = job;
+    if constexpr (std::same_as<Job, jobs::Find>)
+      asked.on_shown = [&](int64_t bytes) {
+        snapshot.look_up();
+        service.check_answer(static_cast<double>(bytes), "places (limit)");
+      };
+    json = asked.run(snapshot.store, look_up).json();
   };
   store.read(work, unwanted);
   return json;

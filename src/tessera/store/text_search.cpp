@@ -110,11 +110,23 @@ std::string text_after(std::string_view text) {
   return std::string(text.substr(0, utf8::valid_prefix(text)));
 }
 
+/// Of each beginning of a text, how long the longest end of it is that the text begins with, too,
+/// and that is shorter (Knuth, Morris & Pratt 1977).
+std::vector<size_t> borders_of(std::string_view text) {
+  std::vector<size_t> borders(text.size());
+  for (size_t i = 1, border = 0; i < text.size(); ++i) {
+    while (border > 0 && text[i] != text[border]) border = borders[border - 1];
+    border += text[i] == text[border];
+    borders[i] = border;
+  }
+  return borders;
+}
+
 /// The part of a document that is being searched.
 class Passage {
  public:
   Passage(std::string_view text, Matching matching, const std::string& id)
-      : text_(text), id_(id), normal_(matching) {}
+      : text_(text), borders_(borders_of(text)), id_(id), normal_(matching) {}
 
   void append(std::string_view more) {
     passage_ += more;
@@ -122,13 +134,18 @@ class Passage {
   }
 
   /// Reports the matches that begin before the last `reserve` bytes, then drops what was searched.
-  bool search(size_t reserve, const std::function<bool(const TextMatch&)>& take) {
+  bool search(size_t reserve, const std::function<bool(const MatchThere&)>& take) {
     const std::string& normal = normal_.text();
     const size_t end = normal.size() - std::min(reserve, normal.size());
-    for (size_t at = normal.find(text_, searched_); at < end; at = normal.find(text_, at + 1))
-      if (!take(match(at))) return false;
-    searched_ = std::max(searched_, end);
-    drop();
+    for (; read_ < std::min(normal.size(), end + text_.size() - 1); ++read_) {
+      while (matched_ > 0 && normal[read_] != text_[matched_]) matched_ = borders_[matched_ - 1];
+      matched_ += normal[read_] == text_[matched_];
+      if (matched_ < text_.size()) continue;
+      matched_ = borders_.back();
+      const size_t begin = read_ + 1 - text_.size();
+      if (!take([&] { return match(begin); })) return false;
+    }
+    drop(end);
     return true;
   }
 
@@ -155,24 +172,27 @@ class Passage {
                                                        static_cast<size_t>(byte - here_.byte)));
   }
 
-  /// Keeps what a match to come shows before it.
-  void drop() {
-    const int64_t kept = searched_ < normal_.text().size()
-                             ? normal_.begin(searched_)
+  /// Drops what lies before this byte of the normal form, where a match to come may begin, but for
+  /// what such a match shows before it.
+  void drop(size_t searched) {
+    const int64_t kept = searched < normal_.text().size()
+                             ? normal_.begin(searched)
                              : dropped_ + static_cast<int64_t>(passage_.size());
     const int64_t first = std::max(dropped_, kept - static_cast<int64_t>(kContextBytes));
     count_to(first);
     passage_.erase(0, static_cast<size_t>(first - dropped_));
     dropped_ = first;
-    normal_.drop(searched_);
-    searched_ = 0;
+    normal_.drop(searched);
+    read_ -= searched;
   }
 
   std::string_view text_;
+  std::vector<size_t> borders_;
   const std::string& id_;
   std::string passage_;
   NormalForm normal_;
-  size_t searched_ = 0;  // up to here in the normal form
+  size_t read_ = 0;      // bytes of the normal form that are compared
+  size_t matched_ = 0;   // the last ones of them that the text begins with
   int64_t dropped_ = 0;  // bytes of the document before passage_
   TextPlace here_;       // up to which lines and characters are counted
 };
@@ -181,7 +201,7 @@ class Passage {
 
 bool find_text(std::string_view text, Matching matching, const std::string& id,
                const memo::TokenPieces& pieces, const Tokenizer& tokenizer,
-               const std::function<bool(const TextMatch&)>& take) {
+               const std::function<bool(const MatchThere&)>& take) {
   NormalForm sought(matching);
   sought.append(text);
   check_argument(!sought.text().empty(), "find: the text is empty; say what to look for");

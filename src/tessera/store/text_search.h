@@ -62,12 +62,16 @@ struct TextMatch {
   std::string before, after;  ///< the text around it on its lines, at most 60 bytes each
 };
 
+/// What there is to say of a place; it may be asked until the search goes on.
+using MatchThere = std::function<TextMatch()>;
+
 /// Calls `take` for every place where `text` occurs in the document, whatever its tokens, in order;
-/// overlapping places too. If `take` returns false, the search stops and returns false. One pass;
+/// overlapping places too. If `take` returns false, the search stops and returns false. One pass,
+/// in which each byte is looked at a few times however the text and the document repeat themselves;
 /// memory does not grow with the document. Throws UsageError on a text of which nothing
 /// is left in its normal form.
 bool find_text(std::string_view text, Matching matching, const std::string& id,
                const memo::TokenPieces& pieces, const Tokenizer& tokenizer,
-               const std::function<bool(const TextMatch&)>& take);
+               const std::function<bool(const MatchThere&)>& take);
 
 }  // namespace tessera::store

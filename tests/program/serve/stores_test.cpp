@@ -289,5 +289,18 @@ TEST_F(Stores, ARecitalStopsWhereItsAnswerMayBecomeTooLarge) {
   EXPECT_EQ(post(recall, {{"prompt", prompt}, {"tokens", 1}, {"sources", 1}})["tokens"].size(), 1u);
 }
 
+/// A text that repeats itself is found at nearly as many places as it has bytes, overlapping.
+TEST_F(Stores, TextsThatAreFoundStopWhereTheirAnswerMayBecomeTooLarge) {
+  post(kDocuments, {{"id", "a"}, {"text", std::string(5000, 'a')}}, 201);
+  tiny_.service.limits.answer_bytes = 100'000;
+  const std::string find = "/v1/stores/books/find";
+  const Json most = post(find, {{"text", std::string(1000, 'a')}, {"limit", 50}});
+  EXPECT_EQ(most["places"], 4001);
+  EXPECT_EQ(most["data"].size(), 50u);
+  const Response refused = tiny_.post(find, {{"text", std::string(1000, 'a')}, {"limit", 500}});
+  EXPECT_EQ(refused.status, 413);
+  EXPECT_THAT(refused.body, HasSubstr("(--max-answer); ask for fewer places (limit)"));
+}
+
 }  // namespace
 }  // namespace tessera::serve
