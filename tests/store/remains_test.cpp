@@ -1,5 +1,10 @@
 #include "tessera/store/certificate.h"
 
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <thread>
+
 #include "tests/store/small_stores.h"
 
 namespace tessera::store {
@@ -50,6 +55,20 @@ class RemainsTest : public StoreTest {
 
   Remains remains_;
 };
+
+/// Its files would come and go, and be cut while they are read.
+TEST_F(RemainsTest, AreLookedForWhileNobodyWrites) {
+  std::optional<FileLock> other(std::in_place, store() / "lock", "held by this test");
+  std::atomic<bool> has_ended = false;
+  std::thread writer([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    has_ended = true;
+    other.reset();
+  });
+  EXPECT_THAT(found(), ElementsAre("ledger.sqlite"));
+  EXPECT_TRUE(has_ended);
+  writer.join();
+}
 
 TEST_F(RemainsTest, AreInTheLedgerUntilTheDocumentIsForgotten) {
   EXPECT_THAT(found(), ElementsAre("ledger.sqlite"));

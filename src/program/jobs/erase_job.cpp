@@ -117,6 +117,9 @@ void forget(const fs::path& store, const std::vector<Forget::Answer>& documents,
   writer.checkpoint();
 }
 
+constexpr std::string_view kForgottenOnly =
+    "; the documents are forgotten, but no certificate was written";
+
 /// Looks for what is left of the documents. They are forgotten, whatever becomes of this.
 void look_for_remains(const fs::path& store, store::Remains& remains, store::Certificate& shown,
                       const Erase::OnNews& on_news, const OnProgress& on_progress) {
@@ -133,7 +136,13 @@ void look_for_remains(const fs::path& store, store::Remains& remains, store::Cer
     on_news.begins("Scanning files");
     shown.files = remains.scan(store, on_progress);
   } catch (const Interrupted&) {
-    throw Interrupted("interrupted; the documents are forgotten, but no certificate was written");
+    throw Interrupted("interrupted" + std::string(kForgottenOnly));
+  } catch (const DataError&) {
+    throw;
+  } catch (const SystemError& error) {
+    throw SystemError(error.what() + std::string(kForgottenOnly));
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(error.what() + std::string(kForgottenOnly));
   }
 }
 

@@ -6,15 +6,19 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <ctime>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <span>
+#include <stdexcept>
+#include <thread>
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/base/utf8.h"
+#include "tessera/store/detail/store_lock.h"
 #include "tessera/store/digest.h"
 #include "tessera/store/store_json.h"
 #include "tessera/store/text_search.h"
@@ -97,9 +101,27 @@ std::vector<std::filesystem::path> Remains::files_of(const std::filesystem::path
   return files;
 }
 
+namespace {
+
+/// Waits for a while where another process writes.
+std::unique_ptr<StoreLock> lock_in_time(const std::filesystem::path& folder) {
+  using Clock = std::chrono::steady_clock;
+  for (const auto end = Clock::now() + std::chrono::seconds(10);;) try {
+      return std::make_unique<StoreLock>(folder);
+    } catch (const SystemError&) {
+      throw;
+    } catch (const std::runtime_error&) {
+      if (Clock::now() > end) throw;
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+}
+
+}  // namespace
+
 std::vector<ScannedFile> Remains::scan(
     const std::filesystem::path& folder,
     const std::function<void(int64_t done, int64_t of)>& on_progress) const {
+  const std::unique_ptr<StoreLock> lock = lock_in_time(folder);
   const std::vector<std::filesystem::path> paths = files_of(folder);
   int64_t all = 0, done = 0;
   for (const auto& path : paths) all += file_bytes(path);

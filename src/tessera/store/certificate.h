@@ -62,8 +62,10 @@ class Remains {
   /// The files of a store, in the order of their names. Throws SystemError; DataError where
   /// something else is among them, such as a folder, which scan() could not read.
   static std::vector<std::filesystem::path> files_of(const std::filesystem::path& folder);
-  /// Scans all files of the folder, in the order of their names. This process must have none of
-  /// them open. on_progress: bytes read, of all. Throws as files_of().
+  /// Scans all files of the folder, in the order of their names, while no other process writes
+  /// there: files would come and go, and be cut while they are read. This process must have none of
+  /// them open. on_progress: bytes read, of all. Throws as files_of(), and std::runtime_error where
+  /// another process writes for longer than ten seconds.
   std::vector<ScannedFile> scan(
       const std::filesystem::path& folder,
       const std::function<void(int64_t done, int64_t of)>& on_progress) const;
