@@ -65,6 +65,16 @@ TEST_F(RebuildTest, TheTokenizerKnowsTheRemainingDocumentsAlone) {
   EXPECT_THAT(read_file(store() / "tokenizer.json"), ::testing::Not(HasSubstr("eelk")));
 }
 
+/// Else the new store's tokenizer could have words of a document that is forgotten meanwhile.
+TEST_F(RebuildTest, NobodyForgetsWhileTheTokenizerIsLearned) {
+  memorize(store(), "one", document_text(1) + document_text(1));
+  rebuild_store(store(), [&] {
+    EXPECT_THROW(MemoWriter{store()}, std::runtime_error);
+    return tokenizer_of_documents(store(), 300);
+  });
+  EXPECT_EQ(text_of(MemoStore(store()), "one"), document_text(1) + document_text(1));
+}
+
 TEST_F(RebuildTest, RefusesAndLeavesTheStoreAsItWas) {
   EXPECT_THAT(message_of<UsageError>([&] { tokenizer_of_documents(store(), 300); }),
               HasSubstr("holds no documents to learn a tokenizer from"));

@@ -203,14 +203,20 @@ Json Merge::Answer::json() const {
 
 Rebuild::Answer Rebuild::run(const std::filesystem::path& store,
                              const OnProgress& on_progress) const {
-  const Tokenizer tokens = named_tokenizer(tokenizer, [&] {
+  Answer answer{store, {}, {}};
+  const auto learn = [&] {
     return store::tokenizer_of_documents(store, vocabulary,
                                          [&](int64_t tokens) { on_progress(tokens, vocabulary); });
-  });
+  };
+  const auto make_tokenizer = [&] {
+    Tokenizer made = named_tokenizer(tokenizer, learn);
+    answer.tokenizer = made.description();
+    return made;
+  };
   const int64_t documents = MemoStore(store).ledger().totals().documents;
-  return {store,
-          store::rebuild_store(store, tokens, [&](int64_t done) { on_progress(done, documents); }),
-          tokens.description()};
+  answer.totals = store::rebuild_store(store, make_tokenizer,
+                                       [&](int64_t done) { on_progress(done, documents); });
+  return answer;
 }
 
 Json Rebuild::Answer::json() const {

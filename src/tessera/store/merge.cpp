@@ -171,7 +171,15 @@ Tokenizer tokenizer_of_documents(const std::filesystem::path& store, int64_t voc
 
 LedgerTotals rebuild_store(const std::filesystem::path& store, const Tokenizer& tokenizer,
                            const std::function<void(int64_t documents)>& on_progress) {
+  return rebuild_store(
+      store, [&] { return tokenizer; }, on_progress);
+}
+
+LedgerTotals rebuild_store(const std::filesystem::path& store,
+                           const std::function<Tokenizer()>& make_tokenizer,
+                           const std::function<void(int64_t documents)>& on_progress) {
   const StoreLock lock(StoreFolder::open(store).path());
+  const Tokenizer tokenizer = make_tokenizer();
   NewFolder::remove_unfinished(store);
   NewFolder place = NewFolder::in_place_of(store);
   LedgerTotals totals;

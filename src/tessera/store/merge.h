@@ -35,5 +35,10 @@ Tokenizer tokenizer_of_documents(const std::filesystem::path& store, int64_t voc
 /// it with Interrupted, and the store stays as it was.
 LedgerTotals rebuild_store(const std::filesystem::path& store, const Tokenizer& tokenizer,
                            const std::function<void(int64_t documents)>& on_progress = {});
+/// The same with a tokenizer that is made while no other process writes: one that is learned from
+/// the documents knows none that is forgotten by then.
+LedgerTotals rebuild_store(const std::filesystem::path& store,
+                           const std::function<Tokenizer()>& make_tokenizer,
+                           const std::function<void(int64_t documents)>& on_progress = {});
 
 }  // namespace tessera::store
