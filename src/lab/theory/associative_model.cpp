@@ -27,15 +27,17 @@ std::vector<float> scaled_field(uint64_t seed, uint64_t stream, int64_t rows, in
 
 template <typename T>
 void check_model(const AssociationTask& task, const AssociativeModel<T>& model,
-                 const WeightedBatch& batch) {
+                 const char* function) {
   const auto d = static_cast<size_t>(model.dimension);
   check_argument(d >= 1 && model.memory.size() == d * d &&
                      model.inputs.size() == task.law.size() * d &&
                      model.outputs.size() == static_cast<size_t>(task.outputs) * d,
-                 "model_gradient: W has {}, e {} and u {} entries, which do not fit N = {}, M = "
-                 "{}, d = {}",
-                 model.memory.size(), model.inputs.size(), model.outputs.size(), task.inputs(),
-                 task.outputs, model.dimension);
+                 "{}: W has {}, e {} and u {} entries, which do not fit N = {}, M = {}, d = {}",
+                 function, model.memory.size(), model.inputs.size(), model.outputs.size(),
+                 task.inputs(), task.outputs, model.dimension);
+}
+
+void check_batch(const AssociationTask& task, const WeightedBatch& batch) {
   check_argument(batch.inputs.size() == batch.weights.size(),
                  "model_gradient: a batch of {} inputs and {} weights", batch.inputs.size(),
                  batch.weights.size());
@@ -163,7 +165,8 @@ WeightedBatch population_batch(const AssociationTask& task) {
 template <typename T>
 ModelGradient<T> model_gradient(const AssociationTask& task, const AssociativeModel<T>& model,
                                 const WeightedBatch& batch, const GradientOptions& options) {
-  check_model(task, model, batch);
+  check_model(task, model, "model_gradient");
+  check_batch(task, batch);
   const auto rows = static_cast<int64_t>(batch.inputs.size());
   const int64_t d = model.dimension, M = task.outputs;
   const T *W = model.memory.data(), *u = model.outputs.data();
@@ -189,6 +192,7 @@ ModelGradient<T> model_gradient(const AssociationTask& task, const AssociativeMo
 }
 
 std::vector<float> model_scores(const AssociationTask& task, const AssociativeModel<float>& model) {
+  check_model(task, model, "model_scores");
   const int64_t d = model.dimension, M = task.outputs;
   const auto through = product(M, d, d, model.outputs.data(), model.memory.data());
   return product_with_transposed(task.inputs(), M, d, model.inputs.data(), through.data());

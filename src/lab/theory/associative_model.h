@@ -65,7 +65,7 @@ template <typename T>
 ModelGradient<T> model_gradient(const AssociationTask& task, const AssociativeModel<T>& model,
                                 const WeightedBatch& batch, const GradientOptions& options);
 
-/// Logits of every input, [N, M].
+/// Logits of every input, [N, M]. Throws UsageError on sizes that do not fit.
 std::vector<float> model_scores(const AssociationTask& task, const AssociativeModel<float>& model);
 
 }  // namespace tessera::theory

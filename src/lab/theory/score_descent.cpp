@@ -37,10 +37,6 @@ StepSchedule inverse_root_decay(double size, double strength, int64_t steps) {
 ScoreDescent::ScoreDescent(const AssociationTask& task, const AssociativeModel<float>& model)
     : task_(task), dimension_(model.dimension), scores_(model_scores(task, model)) {
   const int64_t N = task.inputs(), M = task.outputs, d = dimension_;
-  check_argument(model.inputs.size() == static_cast<size_t>(N * d) &&
-                     model.outputs.size() == static_cast<size_t>(M * d),
-                 "ScoreDescent: {} and {} embedding entries do not fit N = {}, M = {}, d = {}",
-                 model.inputs.size(), model.outputs.size(), N, M, d);
   kernel_ = gram_matrix(model.inputs, N, d);
   gram_ = gram_matrix(model.outputs, M, d);
   stored_.assign(scores_.size(), 0.0f);

@@ -26,7 +26,7 @@ StepSchedule inverse_root_decay(double size, double strength, int64_t steps);
 /// and the population error comes for free.
 class ScoreDescent {
  public:
-  /// Starts from the model's W. K takes N^2 floats.
+  /// Starts from the model's W. K takes N^2 floats. Throws UsageError on sizes that do not fit.
   ScoreDescent(const AssociationTask& task, const AssociativeModel<float>& model);
 
   /// Equation (18) with one sample.

@@ -36,6 +36,18 @@ TEST(ScoreDescent, IsDescentOnTheMatrix) {
   EXPECT_EQ(scores.error(), population_error_of_scores(task, expected));
 }
 
+TEST(ScoreDescent, RefusesSizesThatDoNotFitBeforeItReadsThem) {
+  const AssociationTask task = zipf_task(6, 3, 1);
+  const auto model = random_model(task, 4, OutputScale::kUnit, 1);
+  for (auto part : {&AssociativeModel<float>::memory, &AssociativeModel<float>::inputs,
+                    &AssociativeModel<float>::outputs}) {
+    auto short_of_a_part = model;
+    (short_of_a_part.*part).clear();
+    EXPECT_THROW(ScoreDescent(task, short_of_a_part), UsageError);
+    EXPECT_THROW(model_scores(task, short_of_a_part), UsageError);
+  }
+}
+
 TEST(ScoreDescent, NoiseIsThatOfTheMatrix) {
   const AssociationTask task = zipf_task(30, 4, 1);
   auto model = random_model(task, 9, OutputScale::kUnit, 5);
