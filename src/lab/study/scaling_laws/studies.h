@@ -101,7 +101,7 @@ std::vector<Spread> measured_each(
 /// Errors in the order of memories and dimensions.
 std::vector<double> flat(const std::vector<std::vector<double>>& errors);
 
-/// Simulated errors of a memory in each dimension, each input with the exact law of its scores
+/// Simulated errors of a memory in each dimension, each input with the law of its scores
 /// (theory::marginal_error), as a part of the study that is kept.
 std::vector<Spread> simulated_errors(StudyContext& context, const std::string& part, int64_t runs,
                                      const theory::AssociationTask& task,
