@@ -98,6 +98,21 @@ TEST_F(MemoStudies, EachBatchOfSeveralLayersIsAPart) {
   EXPECT_EQ(run("multi-layer", settings).summary(), whole);
 }
 
+TEST_F(MemoStudies, FinishedMemoriesLeaveTheFileOfTheOneAtWork) {
+  const Json settings = {{"dimensions", {64}}, {"layer_dimension", 64}, {"decoys", {0, 1}},
+                         {"layers", 1},        {"encodings", {"jlt"}},  {"vocabulary", 100},
+                         {"texts", 1},         {"texts_read", 1},       {"batches", 3}};
+  run("multi-layer", settings);
+  const auto folder = folder_.path() / "multi-layer";
+  const std::string parts = read_file(folder / "parts.jsonl");
+  // As if the second memory had been stopped at its last batch, and its file damaged.
+  write_file(folder / "parts.jsonl", parts.substr(0, parts.rfind('\n', parts.size() - 2) + 1));
+  save_tensors(folder / "memory.safetensors", {{"w", at::zeros(1)}},
+               {{"name", "d 64, l 1, 1 decoys, jlt"}, {"batches", "many"}});
+  EXPECT_THAT(test::message_of<DataError>([&] { run("multi-layer", settings); }),
+              HasSubstr("'many' for 'batches'"));
+}
+
 TEST_F(MemoStudies, SeveralLayersSayWhichTextsTheyReadWhereTheAuthorsReadMore) {
   const auto differences = [&](int64_t texts) {
     return run("multi-layer", {{"dimensions", {64}},
@@ -212,8 +227,6 @@ TEST(KeptMemo, GoesOnWithTheNextBatch) {
   EXPECT_EQ(std::exchange(asked, {}), (std::vector<int64_t>{1, 2}));
   memo("whole", "a").after(2);
   EXPECT_EQ(std::exchange(asked, {}), (std::vector<int64_t>{1, 2}));
-  again.finish();
-  EXPECT_FALSE(std::filesystem::exists(folder.path() / "file"));
   for (const char* batches : {"many", "-1", ""}) {
     save_tensors(folder.path() / "file", {{"w", at::zeros(1)}},
                  {{"name", "a"}, {"batches", batches}});

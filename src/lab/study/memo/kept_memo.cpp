@@ -49,8 +49,4 @@ const Memo& KeptMemo::after(int64_t batches) {
   return *memo_;
 }
 
-void KeptMemo::finish() {
-  std::filesystem::remove(file_);
-}
-
 }  // namespace tessera::memo_study

@@ -13,7 +13,8 @@
 namespace tessera::memo_study {
 
 /// A MeMo that memorises batches of texts one after the other. After each its memories are written
-/// to a file, so that a study that was stopped goes on with the next batch.
+/// to a file, so that a study that was stopped goes on with the next batch. Memories of a study
+/// that are filled in turn may share the file: it holds the one that was last at work.
 class KeptMemo {
  public:
   /// Texts [B, T], kLong, of batch k, from 1.
@@ -28,8 +29,6 @@ class KeptMemo {
   /// program with these settings. Throws Interrupted, SystemError, and DataError where the file is
   /// damaged.
   const Memo& after(int64_t batches);
-  /// Removes the file.
-  void finish();
 
  private:
   void begin(int64_t batches);

@@ -20,7 +20,8 @@ namespace {
 
 constexpr int64_t kLength = 1024;  // L: inputs of a text, which has one token more
 constexpr int64_t kHeads = 4;
-constexpr int64_t kPublishedTexts = 30;  // of a batch
+constexpr int64_t kPublishedTexts = 30;                    // of a batch
+constexpr const char* kMemoryFile = "memory.safetensors";  // of the memory at work
 
 struct MultiLayerSettings {
   std::vector<int64_t> dimensions = {1024, 2048};
@@ -187,7 +188,7 @@ void measure(const Run& run, StudyContext& context, Record& record, Progress& pr
   const auto texts = [&](int64_t batch) {
     return decoyed_texts(settings, run.decoys, context.seed(), batch);
   };
-  KeptMemo memo(memo_config(settings, run), context.seed(), context.folder() / "memory.safetensors",
+  KeptMemo memo(memo_config(settings, run), context.seed(), context.folder() / kMemoryFile,
                 run.series(), texts);
   std::optional<double> variance;  // of the keys
   if (run.decoys == 0)
@@ -209,7 +210,6 @@ void measure(const Run& run, StudyContext& context, Record& record, Progress& pr
     progress.update(done += work_of(settings, run),
                     fmt::format("{}: {:.3f}", run.series(), recall));
   }
-  memo.finish();
 }
 
 /// Upper row of the figure: all layers, several d; lower row: several l, with the first encoding.
@@ -291,6 +291,7 @@ void run_multi_layer(StudyContext& context) {
   Record record{settings, context, context.results()};
   Progress progress(context.progress(), "Multi-layer", all);
   for (const Run& run : runs) measure(run, context, record, progress, done);
+  std::filesystem::remove(context.folder() / kMemoryFile);
   context.results().add_table("recall", std::move(record.table));
   draw(context, settings, runs);
   context.results().add_difference(
