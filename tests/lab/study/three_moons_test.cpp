@@ -55,6 +55,10 @@ TEST_F(ThreeMoonsStudy, RefusesSettingsBeforeAnyWork) {
   EXPECT_THAT(refusal({{"ours", {{"train", {{"beta1", 2}}}}}}), HasSubstr("ours.train.beta1 is 2"));
   EXPECT_THAT(refusal({{"training_periods", {1, 2}}}), HasSubstr("three multiples of 0.1"));
   EXPECT_THAT(refusal({{"hurry", 1}}), HasSubstr("unknown key 'hurry'"));
+  for (const auto& [key, value] :
+       {std::pair<const char*, Json>("sets", "held-out"), {"periods", {1, 2, 3}}})
+    EXPECT_THAT(refusal({{"task", {{key, value}}}}),
+                HasSubstr(fmt::format("task.{} would have no effect", key)));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "published-1-head-run1"));
 }
 

@@ -31,7 +31,7 @@ struct ThreeMoonsSettings {
   int64_t stride = 4;
   double dominance = 0.8;
 
-  static inline const SettingNames kSetByStudy = {"train.seed"};
+  static inline const SettingNames kSetByStudy = {"train.seed", "task.sets", "task.periods"};
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
