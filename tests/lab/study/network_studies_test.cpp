@@ -42,7 +42,10 @@ class NetworkStudies : public testing::Test {
         {"channels", 8},
         {"window", 32}};
     if (name == "depth") all.erase("layers");  // it has a list of them
-    if (name == "small-budget") all.erase("channels");
+    if (name == "small-budget") {              // it has lists of them
+      all.erase("channels");
+      all["data"].erase("stories");
+    }
     all.merge_patch(settings);
     return test::run_quick("memory-mosaics/" + name, all, folder_.path(), seed);
   }
@@ -121,14 +124,16 @@ TEST_F(NetworkStudies, RefuseASettingOfWhichTheyTrySeveral) {
   EXPECT_THAT(refusal("small-budget", {{"channels", 8}}), HasSubstr("unknown key 'channels'"));
   EXPECT_THAT(refusal("small-budget", {{"parameterisation", "paper"}}),
               HasSubstr("unknown key 'parameterisation'"));
+  for (const auto& [key, value] : {std::pair<const char*, Json>("stories", 60), {"text", "a"}})
+    EXPECT_THAT(refusal("small-budget", {{"data", {{key, value}}}}),
+                HasSubstr(fmt::format("data.{} would have no effect", key)));
 }
 
 TEST_F(NetworkStudies, NeedWhatTheyAreGivenBeforeAnyTraining) {
   const std::string nowhere = folder_ / "nowhere";
   EXPECT_THAT(refusal<std::runtime_error>("prompts", {{"mosaic", nowhere}}), HasSubstr("nowhere"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "config.toml"));
-  EXPECT_THAT(refusal<std::runtime_error>(
-                  "small-budget", {{"texts", {other_text(), nowhere}}, {"data", {{"stories", 0}}}}),
+  EXPECT_THAT(refusal<std::runtime_error>("small-budget", {{"texts", {other_text(), nowhere}}}),
               HasSubstr("nowhere"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "text-1" / "channels-64"));
 }
@@ -193,7 +198,6 @@ TEST_F(NetworkStudies, AttentionAveragesTheWeightsOfEveryHead) {
 
 TEST_F(NetworkStudies, SmallBudgetSearchesRatesAndRepeatsSeeds) {
   const StudyResults results = run("small-budget", {{"texts", {"stories", other_text()}},
-                                                    {"data", {{"stories", 0}}},
                                                     {"sizes", {8}},
                                                     {"learning_rates", {1e-3, 1e-2}},
                                                     {"seeds", 2}});
@@ -219,11 +223,8 @@ TEST_F(NetworkStudies, SmallBudgetSearchesRatesAndRepeatsSeeds) {
 // One half of the validation text chooses the rate and the weights that are kept, the other half
 // measures them.
 TEST_F(NetworkStudies, SmallBudgetReportsTextByWhichNothingWasChosen) {
-  run("small-budget", {{"texts", {other_text()}},
-                       {"data", {{"stories", 0}}},
-                       {"sizes", {8}},
-                       {"learning_rates", {1e-2}},
-                       {"seeds", 1}});
+  run("small-budget",
+      {{"texts", {other_text()}}, {"sizes", {8}}, {"learning_rates", {1e-2}}, {"seeds", 1}});
   std::filesystem::path trained;  // the GPT's training with another seed
   for (const auto& entry : std::filesystem::directory_iterator(folder_ / "text-1" / "channels-8")) {
     const std::string name = entry.path().filename();
@@ -245,8 +246,7 @@ TEST_F(NetworkStudies, SmallBudgetReportsTextByWhichNothingWasChosen) {
 }
 
 TEST_F(NetworkStudies, SmallBudgetNeedsAWindowInEachHalf) {
-  EXPECT_THAT(refusal("small-budget", {{"texts", {other_text(30)}}, {"data", {{"stories", 0}}}}),
-              HasSubstr("windows of 33"));
+  EXPECT_THAT(refusal("small-budget", {{"texts", {other_text(30)}}}), HasSubstr("windows of 33"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "text-1" / "channels-64"));
 }
 

@@ -25,7 +25,7 @@ struct SmallBudgetSettings : NetworkSettings {
   std::vector<double> learning_rates = {3e-3, 6e-3, 1.2e-2};
   int64_t seeds = 3;
 
-  static inline const SettingNames kSetByStudy = {"train.seed"};
+  static inline const SettingNames kSetByStudy = {"train.seed", "data.text", "data.stories"};
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
