@@ -245,6 +245,16 @@ TEST_F(NetworkStudies, SmallBudgetReportsTextByWhichNothingWasChosen) {
   EXPECT_THAT(read("losses.csv"), HasSubstr(fmt::format(",{:.4f},", loss_on(reporting))));
 }
 
+// Of both names only the ending has letters that a picture's file can have.
+TEST_F(NetworkStudies, SmallBudgetDrawsTextsWhoseNamesAreMuchAlike) {
+  const std::string one = folder_ / "ä.txt", other = folder_ / "ö.txt";
+  for (const std::string& text : {one, other}) write_file(text, read_file(other_text()));
+  run("small-budget",
+      {{"texts", {one, other}}, {"sizes", {8}}, {"learning_rates", {1e-2}}, {"seeds", 1}});
+  for (const char* text : {"text-1", "text-2"})
+    EXPECT_TRUE(std::filesystem::exists(folder_ / fmt::format("curves-{}-8-channels.svg", text)));
+}
+
 TEST_F(NetworkStudies, SmallBudgetNeedsAWindowInEachHalf) {
   EXPECT_THAT(refusal("small-budget", {{"texts", {other_text(30)}}}), HasSubstr("windows of 33"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "text-1" / "channels-64"));

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/error.h"
+#include "tessera/text/training_memory.h"
 
 namespace tessera::memory_mosaics_study {
 namespace {
@@ -91,9 +92,18 @@ void check_validation_text(const Corpus& corpus, int64_t tokens) {
                      corpus.description, corpus.validation.size(), tokens);
 }
 
+void check_networks(const NetworkSettings& settings, const std::vector<Contestant>& networks,
+                    const Corpus& corpus) {
+  settings.train.check();
+  for (const Contestant& network : networks)
+    check_training_memory(training_config(settings, network.model).model,
+                          corpus.tokenizer.vocabulary_size(), settings.train.batch);
+}
+
 std::vector<TrainedNetwork> train_networks(const NetworkSettings& settings,
                                            const std::vector<Contestant>& networks,
                                            const Corpus& corpus, const StudyContext& context) {
+  check_networks(settings, networks, corpus);
   return compare(context, networks, /*runs=*/1, [&](const Contestant& network, uint64_t) {
     LanguageModelTrainingConfig config = training_config(settings, network.model);
     // --seed 1, the default, trains with train.seed itself. config.toml holds 63 bits.

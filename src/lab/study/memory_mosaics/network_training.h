@@ -63,8 +63,14 @@ void check_validation_text(const Corpus& corpus, int64_t tokens);
 
 using TrainedNetwork = TrainedContestant<TextLearner>;
 
-/// Trains each network once with the settings' seed. Contestant::model: the kind, and fields that
-/// differ from the settings'. Throws what compare() throws.
+/// Throws UsageError where one of the networks cannot be made or trained, or does not fit into
+/// memory: before any training, which may take long. Contestant::model: the kind, and fields that
+/// differ from the settings'.
+void check_networks(const NetworkSettings& settings, const std::vector<Contestant>& networks,
+                    const Corpus& corpus);
+
+/// Trains each network once with the settings' seed, after check_networks(). Contestant::model: as
+/// there. Throws what compare() throws.
 std::vector<TrainedNetwork> train_networks(const NetworkSettings& settings,
                                            const std::vector<Contestant>& networks,
                                            const Corpus& corpus, const StudyContext& context);

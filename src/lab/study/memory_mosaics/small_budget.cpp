@@ -221,13 +221,20 @@ struct Tables {
   }
 };
 
+/// The settings of the networks of this size on this text.
+NetworkSettings sized_networks(const SmallBudgetSettings& settings, const std::string& text,
+                               int64_t channels) {
+  NetworkSettings sized = settings;
+  sized.data = data_of(text, settings.data);
+  sized.channels = channels;
+  return sized;
+}
+
 /// All networks of all sizes on one text, in the folder `place`.
 void train_on(const std::string& text, const Halves& halves, const std::string& place,
               const SmallBudgetSettings& settings, StudyContext& context, Tables& tables) {
-  NetworkSettings sized = settings;
-  sized.data = data_of(text, settings.data);
   for (int64_t channels : settings.sizes) {
-    sized.channels = channels;
+    const NetworkSettings sized = sized_networks(settings, text, channels);
     std::vector<Result> outcomes;
     for (const Contestant& network : budget_networks())
       outcomes.push_back(measure_network(settings, sized, network,
@@ -257,6 +264,10 @@ void run_small_budget(StudyContext& context) {
     texts.push_back(halves_of(prepare_study_corpus(data_of(settings.texts[i], settings.data),
                                                    context, place(i) + "/corpus"),
                               settings.window));
+  for (size_t i = 0; i < texts.size(); ++i)
+    for (int64_t channels : settings.sizes)
+      check_networks(sized_networks(settings, settings.texts[i], channels), budget_networks(),
+                     texts[i].choosing);
   Tables tables;
   for (size_t i = 0; i < texts.size(); ++i)
     train_on(settings.texts[i], texts[i], place(i), settings, context, tables);
