@@ -129,6 +129,16 @@ TEST_F(NetworkStudies, RefuseASettingOfWhichTheyTrySeveral) {
                 HasSubstr(fmt::format("data.{} would have no effect", key)));
 }
 
+TEST_F(NetworkStudies, RefuseANetworkBeforeAnotherIsTrained) {
+  EXPECT_THAT(refusal("depth", {{"depths", {1, 0}}}), HasSubstr("model.layers is 0"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "gpt-1"));
+  std::filesystem::remove_all(folder_ / "corpus");
+  std::filesystem::remove(folder_ / "config.toml");
+  EXPECT_THAT(refusal("small-budget", {{"texts", {other_text()}}, {"sizes", {8, 9}}}),
+              HasSubstr("model.heads is 2, which does not divide model.channels = 9"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "text-1" / "channels-8"));
+}
+
 TEST_F(NetworkStudies, NeedWhatTheyAreGivenBeforeAnyTraining) {
   const std::string nowhere = folder_ / "nowhere";
   EXPECT_THAT(refusal<std::runtime_error>("prompts", {{"mosaic", nowhere}}), HasSubstr("nowhere"));

@@ -163,8 +163,9 @@ Result measure_network(const SmallBudgetSettings& settings, const NetworkSetting
   return result;
 }
 
+/// where: in words; file: names the picture's file, apart from those of all other texts and sizes.
 void add_budget_curves(const std::vector<Result>& outcomes, const std::string& where,
-                       StudyResults& results) {
+                       const std::string& file, StudyResults& results) {
   std::vector<ShownSeries> curves;
   for (size_t i = 0; i < outcomes.size(); ++i) {
     const std::string& network = budget_networks()[i].name;
@@ -173,7 +174,7 @@ void add_budget_curves(const std::vector<Result>& outcomes, const std::string& w
       results.add_point({curves.back().series, static_cast<double>(step), metrics.at("loss")});
   }
   results.add_chart(
-      "curves-" + folder_name(where),
+      "curves-" + file,
       results.panel_of_points("Validation loss: " + where, {"step"}, {"nats per token"}, curves),
       "Each with its best learning rate, on the half of the validation text that chooses.");
 }
@@ -242,7 +243,8 @@ void train_on(const std::string& text, const Halves& halves, const std::string& 
                                          context));
     tables.add(name_of(text), channels, outcomes);
     const std::string where = fmt::format("{}, {} channels", name_of(text), channels);
-    add_budget_curves(outcomes, where, context.results());
+    add_budget_curves(outcomes, where, fmt::format("{}-{}-channels", place, channels),
+                      context.results());
     for (size_t i = 1; i < outcomes.size(); ++i)
       context.results().compare(
           {.what = fmt::format("{} over GPT, {}", budget_networks()[i].name, where),
