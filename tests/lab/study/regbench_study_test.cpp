@@ -87,6 +87,7 @@ TEST_F(RegBenchStudy, RefusesSettingsBeforeAnyTraining) {
               HasSubstr("did you mean 'GPT, rotary'?"));
   EXPECT_THAT(refusal({{"models", Json::array()}}), HasSubstr("models is empty"));
   EXPECT_THAT(refusal({{"languages", {100, 31}}}), HasSubstr("data.languages is 31"));
+  EXPECT_THAT(refusal({{"languages", {100, 100}}}), HasSubstr("languages has '100' twice"));
   EXPECT_THAT(refusal({{"search", {{"heads", {2, 3}}}}}), HasSubstr("model.heads is 3"));
   EXPECT_THAT(refusal({{"search", {{"layers", Json::array()}}}}),
               HasSubstr("search.layers is empty"));

@@ -395,7 +395,10 @@ void add_regbench_differences(const RegBenchSettings& settings, StudyResults& re
 std::vector<Experiment> experiments_of(const StudyContext& context,
                                        const RegBenchSettings& settings) {
   settings.train.check();
-  if (settings.trained_languages <= 0) check_list("languages", settings.languages);
+  if (settings.trained_languages > 0)
+    check_distinct("languages", settings.languages);
+  else
+    check_list("languages", settings.languages);
   check_list("search.layers", settings.search.layers);
   check_list("search.heads", settings.search.heads);
   check_list("search.channels", settings.search.channels);
