@@ -120,6 +120,13 @@ TEST_F(MqarStudy, ASolvedTaskNeedsNoOtherRateAndAnotherRunNoTraining) {
   EXPECT_EQ(read_file(tried), before);
 }
 
+TEST_F(MqarStudy, RatesThatAreShownAlikeAreTrainedApart) {
+  Json settings = tiny();
+  settings.update({{"models", {"GPT"}}, {"learning_rates", {1e-2, 1.0000001e-2}}, {"solved", 1.1}});
+  run(settings);
+  EXPECT_THAT(read_file(folder_ / "networks.csv"), HasSubstr(",2\n"));  // rates tried
+}
+
 TEST_F(MqarStudy, RefusesSettingsBeforeAnyTraining) {
   EXPECT_EQ(refusal({{"lengths", {8}}}),
             "lengths are 1, pairs 2; expected as many of one as of the other");

@@ -38,7 +38,7 @@ BestRate train_at_best_rate(const StudyContext& context, const task::TaskTrainin
   for (const double rate : rates) {
     task::TaskTrainingConfig with_rate = config;
     with_rate.train = at_rate(config.train, rate);
-    const Contestant contestant{.name = name, .folder = fmt::format("{}-rate-{:g}", folder, rate)};
+    const Contestant contestant{.name = name, .folder = fmt::format("{}-rate-{}", folder, rate)};
     if (context.progress()) fmt::print(context.progress(), "{}\n", contestant.folder);
     auto training =
         train_alone(context, std::make_shared<task::TaskLearner>(with_rate), contestant);

@@ -205,7 +205,7 @@ task::RegBenchTrainingConfig trial_config(const StudyContext& context,
 /// "100-new-languages/memory-mosaic/2-layers-4-heads-64-wide-decay-0.1".
 std::string folder_of(const task::RegBenchTrainingConfig& config, const std::string& name) {
   const Json& model = config.model;
-  return fmt::format("{}-{}/{}/{}-layers-{}{}-wide-decay-{:g}", config.data.languages,
+  return fmt::format("{}-{}/{}/{}-layers-{}{}-wide-decay-{}", config.data.languages,
                      config::enum_name(config.data.measured_on), folder_name(name),
                      model.at("layers").dump(),
                      model.contains("heads") ? model.at("heads").dump() + "-heads-" : "",
