@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/file.h"
+#include "tessera/train/metrics_log.h"
 #include "tests/lab/study/quick_study.h"
 #include "tests/support/temporary_folder.h"
 
@@ -94,6 +95,20 @@ TEST(StoredBitsStudy, LearnsAtMostWhatThereIsToKnow) {
   EXPECT_LT(results.points()[0].y, results.points()[1].y);
   // A key and a value of 16 floats for every token.
   EXPECT_THAT(table, testing::ContainsRegex("GPT,400,[0-9]+,128,"));
+}
+
+TEST(StoredBitsStudy, ExposuresCountEverySequenceOfAnUpdate) {
+  const test::TemporaryFolder folder;
+  test::run_quick("benchmarks/stored-bits",
+                  {{"people", 6},
+                   {"exposures", {4}},
+                   {"layers", 1},
+                   {"channels", 8},
+                   {"heads", 2},
+                   {"models", {"GPT"}},
+                   {"train", {{"warmup_steps", 1}, {"batch", 3}, {"accumulation", 2}}}},
+                  folder.path());
+  EXPECT_EQ(logged_losses(folder / "gpt-4-exposures").size(), 4u);
 }
 
 }  // namespace

@@ -72,6 +72,18 @@ TEST_F(RegBenchStudy, EveryScoreIsThatOfTheTest) {
   for (const auto& [step, metrics] : log) EXPECT_NE(std::stod(cell), metrics.at("loss"));
 }
 
+TEST_F(RegBenchStudy, EpochsCountEverySequenceOfAnUpdate) {
+  Json settings = tiny();
+  settings.update({{"models", {"LSTM"}},
+                   {"languages", {64}},  // two batches of 32
+                   {"trained_languages", 0},
+                   {"epochs", 3},
+                   {"most_updates", 0},
+                   {"train", {{"accumulation", 2}}}});
+  run(settings);
+  EXPECT_EQ(logged_losses(folder_ / "64-new-languages/lstm/1-layers-16-wide-decay-0.1").size(), 3u);
+}
+
 TEST_F(RegBenchStudy, SaysWherePublishedScoresAreOfOtherStrings) {
   Json settings = tiny();
   settings.erase("task");  // those of --quick, which are shorter than the paper's

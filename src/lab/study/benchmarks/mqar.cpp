@@ -324,7 +324,7 @@ void add_mqar_differences(const MqarSettings& settings, StudyResults& results) {
     results.add_difference(fmt::format(
         "At most {} updates of {} sequences that come once each, ended where the task is solved; "
         "the paper reads 100,000 sequences 64 times.",
-        settings.train.steps, settings.train.batch));
+        settings.train.steps, settings.train.batch * settings.train.accumulation));
   results.add_difference(
       "The paper draws its results as curves, so there are no numbers of it to compare with.");
 }

@@ -154,7 +154,8 @@ Learnt learn(const StudyContext& context, const StoredBitsSettings& settings,
   config.task = {{"name", "people"}, {"people", settings.people}};
   config.model = settings.sized(network.model, /*window=*/64);
   config.train = settings.train;
-  config.train.steps = std::max<int64_t>(1, exposures * settings.people / settings.train.batch);
+  const int64_t sequences_of_update = settings.train.batch * settings.train.accumulation;
+  config.train.steps = std::max<int64_t>(1, exposures * settings.people / sequences_of_update);
   config.train.warmup_steps = std::min(config.train.warmup_steps, config.train.steps - 1);
   config.train.seed = context.seed();
   config.data.test_samples = std::min<int64_t>(settings.people, 1280);

@@ -192,7 +192,8 @@ task::RegBenchTrainingConfig trial_config(const StudyContext& context,
   if (measured_on == MeasuredOn::kTrainedLanguages)
     config.data.held_out = std::min(settings.held_out, languages);
   TrainConfig& train = config.train;
-  train.steps = settings.epochs * (languages / train.batch);
+  const int64_t micro_batches = settings.epochs * (languages / train.batch);
+  train.steps = std::max<int64_t>(1, micro_batches / train.accumulation);
   if (settings.most_updates > 0) train.steps = std::min(train.steps, settings.most_updates);
   train.warmup_steps = train.steps / 10;
   train.evaluate_every = std::max<int64_t>(1, train.steps / settings.evaluations);

@@ -130,7 +130,8 @@ Table epochs_table(const std::vector<TrainedContestant<task::TaskLearner>>& mode
     const auto found = published ? published->find(model.name) : PublishedColumn::const_iterator();
     const bool known = published && found != published->end();
     const auto updates = updates_until_solved(model);
-    const double samples = updates.value_or(0) * static_cast<double>(settings.train.batch);
+    const double samples = updates.value_or(0) *
+                           static_cast<double>(settings.train.batch * settings.train.accumulation);
     table.add_row({model.name, updates ? Cell::fixed(*updates, 0) : Cell("not reached"),
                    updates ? Cell::fixed(samples / 100'000, 2) : Cell(""),
                    known ? Cell::fixed(found->second.epochs, 0) : Cell("")});

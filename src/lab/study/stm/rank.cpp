@@ -140,7 +140,7 @@ void run_rank(StudyContext& context) {
       "One training each of at most {} updates of {} sequences; the paper's are means of five. An "
       "untrained G2 already has nearly the published rank, except in associative retrieval: the "
       "table says little about what was learned.",
-      settings.train.steps, settings.train.batch));
+      settings.train.steps, settings.train.batch * settings.train.accumulation));
 }
 
 }  // namespace

@@ -127,7 +127,7 @@ void add_training_differences(const TrainConfig& train, const TrainConfig& of_pa
                        config.min_learning_rate < config.learning_rate
                            ? fmt::format(" that falls to {:g}", config.min_learning_rate)
                            : "",
-                       config.batch);
+                       config.batch * config.accumulation);
   };
   if (method(train) != method(of_paper))
     results.add_difference(
