@@ -135,7 +135,7 @@ double percent_found(LanguageModel& model, const NeedleConfig& config, MemoryBou
   const int64_t rows = std::clamp<int64_t>(kTokensTogether / config.length, 1, texts);
   task::TaskScore score;
   for (int64_t first = 0; first < texts; first += rows) {
-    InterruptGuard::stop_if_interrupted("the questions");
+    InterruptGuard::stop_if_interrupted("stopped while asking");
     const auto samples = consecutive(std::min(rows, texts - first), first);
     const task::TaskBatch batch = task::make_batch(needle, seed, samples, task::BatchSizes::kOwn);
     const at::Tensor hidden =

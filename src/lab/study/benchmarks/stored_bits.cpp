@@ -95,7 +95,7 @@ std::vector<double> losses_of(LanguageModel& model, const task::People& people, 
   at::NoGradGuard no_grad;
   std::vector<double> sums(kPersonFacts.size(), 0);
   for (int64_t first = 0; first < count; first += kRows) {
-    InterruptGuard::stop_if_interrupted("the score on all people");
+    InterruptGuard::stop_if_interrupted("stopped while asking about all people");
     const auto samples = consecutive(std::min(kRows, count - first), first);
     const task::TaskBatch batch = task::make_batch(people, seed, samples);
     const at::Tensor hidden =

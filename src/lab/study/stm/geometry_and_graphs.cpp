@@ -113,12 +113,16 @@ std::vector<TrainedContestant<task::TaskLearner>> compare_on_combinatorial(
   return models;
 }
 
-/// Right answers on a task, as a mean over the trainings, percent.
+/// Right answers on a task, as a mean over the trainings, percent. Throws Interrupted.
 double accuracy_on(const task::SequenceTask& task,
                    const TrainedContestant<task::TaskLearner>& model, std::FILE* progress) {
   double sum = 0;
-  for (const auto& training : model.trainings)
-    sum += 100 * training.learner->test_on(task, progress).at("accuracy");
+  try {
+    for (const auto& training : model.trainings)
+      sum += 100 * training.learner->test_on(task, progress).at("accuracy");
+  } catch (const Interrupted& missing) {
+    throw Interrupted(fmt::format("stopped after the trainings; not measured: {}", missing.what()));
+  }
   return sum / static_cast<double>(model.trainings.size());
 }
 
