@@ -204,6 +204,13 @@ TEST_F(ScalingLawStudies, SchedulesAreRunOnceWhereTheCaptionHasTheSameInputs) {
   EXPECT_EQ(times.size(), 8u);
 }
 
+TEST_F(ScalingLawStudies, SpeakOfReferencesOnlyWhereThereAreSome) {
+  const Json fewer = {{"inputs", 20}, {"runs", 1}};
+  EXPECT_THAT(run("fig1", fewer).summary(), HasSubstr("reference numbers are left out"));
+  EXPECT_THAT(run("theorem1", fewer).summary(),
+              testing::Not(HasSubstr("reference numbers are left out")));
+}
+
 TEST_F(ScalingLawStudies, SayTheSizesThatWereRun) {
   const Json decoders = {{"runs", 1}, {"inputs", 512}, {"outputs", 50}};
   EXPECT_THAT(run("decoders", decoders).summary(), HasSubstr("V = 50 outputs, d = 512"));

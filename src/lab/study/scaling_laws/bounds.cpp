@@ -29,7 +29,7 @@ Series measured_line(const std::string& name, std::span<const double> x,
 }
 
 void run_theorem1(StudyContext& context) {
-  const Settings settings = settings_of(context, {.runs = 20, .inputs = 1000});
+  const Settings settings = settings_of(context, {.runs = 20, .inputs = 1000}, kNoSetting);
   if (settings.outputs < 4)
     throw UsageError("outputs is {}; Theorem 1 needs at least 4", settings.outputs);
   const AssociationTask task = task_of(settings);
@@ -75,7 +75,7 @@ void run_theorem1(StudyContext& context) {
 }
 
 void run_proposition4(StudyContext& context) {
-  const Settings settings = settings_of(context, {.runs = 20, .inputs = 100'000});
+  const Settings settings = settings_of(context, {.runs = 20, .inputs = 100'000}, kNoSetting);
   const auto outputs = static_cast<int32_t>(settings.outputs);
   if (!(settings.alpha > 1))
     throw UsageError("alpha is {:g}; Proposition 4 needs more than 1", settings.alpha);

@@ -163,7 +163,8 @@ std::vector<PlanCase> plan_cases(int64_t N) {
 
 void run_planner_check(StudyContext& context) {
   const Settings settings = settings_of(
-      context, {.runs = 200, .inputs = 1000, .unused = {"outputs", "alpha"}});  // each case its own
+      context, {.runs = 200, .inputs = 1000, .unused = {"outputs", "alpha"}},  // each case its own
+      kNoSetting);
   const auto cases = plan_cases(settings.inputs);
   Table table("Planned for an allowed error, then simulated",
               {"alpha", "N", "M", "allowed", "T", "d", "P", "predicted", "simulated",
@@ -253,7 +254,7 @@ ResultPoint ratio_point(double predicted, const Spread& simulated) {
 void run_error_per_item(StudyContext& context) {
   ItemSettings quick;
   quick.most_runs = 4000;
-  const ItemSettings settings = context.settings(quick, ItemSettings());
+  const ItemSettings settings = context.settings(quick, ItemSettings(), kNoSetting);
   if (settings.most_runs < settings.runs)
     throw UsageError("most_runs is {}, expected at least runs, {}", settings.most_runs,
                      settings.runs);

@@ -56,7 +56,7 @@ void draw_products(StudyContext& context, const AssociationTask& task, int64_t d
 
 void run_compensation(StudyContext& context) {
   const Settings settings =
-      settings_of(context, {.runs = 40, .inputs = 100, .outputs = 5, .alpha = 1});
+      settings_of(context, {.runs = 40, .inputs = 100, .outputs = 5, .alpha = 1}, kNoSetting);
   if (settings.outputs < 2 || settings.outputs > 64)
     throw UsageError("outputs is {}, expected 2 to 64", settings.outputs);
   const AssociationTask task = task_of(settings);

@@ -115,7 +115,8 @@ BestCount best_random(StudyContext& context, int64_t runs, const AssociationTask
 
 void run_lemma1(StudyContext& context) {
   const QuasiOrthogonalSettings quick{.runs = 8, .most = 1024};
-  const QuasiOrthogonalSettings settings = context.settings(quick, QuasiOrthogonalSettings());
+  const QuasiOrthogonalSettings settings =
+      context.settings(quick, QuasiOrthogonalSettings(), kNoSetting);
   const std::vector<int64_t> dimensions = {16, 32, 64, 128, 256};
   Table table("Vectors that are η-quasi-orthogonal",
               {"η", "d", "exp(dη²/4), Lemma 1", "random vectors before the first closer pair",
@@ -160,7 +161,7 @@ void run_lemma1(StudyContext& context) {
 }
 
 void run_rectified_lookup(StudyContext& context) {
-  const Settings settings = settings_of(context, {.runs = 10, .inputs = 1000});
+  const Settings settings = settings_of(context, {.runs = 10, .inputs = 1000}, kNoSetting);
   const AssociationTask task = task_of(settings);
   const std::vector<int64_t> dimensions = {10, 20, 40, 80, 160, 320};
   const auto d = as_doubles(dimensions);
@@ -216,7 +217,7 @@ void run_rectified_lookup(StudyContext& context) {
 
 void run_proposition5(StudyContext& context) {
   const Settings settings =
-      settings_of(context, {.runs = 20, .inputs = 8192, .outputs = 2048, .alpha = 1.5});
+      settings_of(context, {.runs = 20, .inputs = 8192, .outputs = 2048, .alpha = 1.5}, kNoSetting);
   if (settings.inputs % settings.outputs != 0)
     throw UsageError(
         "inputs = {}, outputs = {}; expected a multiple of outputs, so that each has "
@@ -309,7 +310,7 @@ Candidates candidates_of(const AssociationTask& task, int64_t fewest_stored) {
 
 void run_general_weights(StudyContext& context) {
   const Settings settings =
-      settings_of(context, {.runs = 40, .inputs = 2000, .outputs = 50, .alpha = 1.2});
+      settings_of(context, {.runs = 40, .inputs = 2000, .outputs = 50, .alpha = 1.2}, kNoSetting);
   constexpr int64_t kFewestStored = 10;
   if (settings.inputs < kFewestStored)
     throw UsageError("inputs is {}, expected {} or more: so many are stored at least",

@@ -360,7 +360,7 @@ void run_rescaled_gradients(StudyContext& context) {
 }
 
 void run_rescaled_gradient_snapshots(StudyContext& context) {
-  const Settings settings = settings_of(context, {.inputs = 10, .unused = {"runs"}});
+  const Settings settings = settings_of(context, {.inputs = 10, .unused = {"runs"}}, kNoSetting);
   const AssociationTask task = task_of(settings);
   const WeightedBatch population = population_batch(task);
   for (const PopulationRule& how : std::span(kPopulationRules).first(3)) {

@@ -267,7 +267,8 @@ void run_schemes_with_more_inputs(StudyContext& context) {
 }
 
 void run_stored_heatmaps(StudyContext& context) {
-  const Settings settings = settings_of(context, {.inputs = 10, .alpha = 1, .unused = {"runs"}});
+  const Settings settings =
+      settings_of(context, {.inputs = 10, .alpha = 1, .unused = {"runs"}}, kNoSetting);
   const AssociationTask task = task_of(settings);
   const auto counts = nested_counts(task, {1000}, context.seed()).front();
   auto panels = std::make_unique<Panels>("What the schemes answer with");

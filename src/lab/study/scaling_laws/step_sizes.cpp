@@ -25,7 +25,8 @@ std::unique_ptr<HeatMap> update_map(const AssociationTask& task, const ScoreDesc
 /// and the error all along.
 void show_updates(StudyContext& context, const std::vector<double>& step_sizes,
                   int64_t pictures_each) {
-  const Settings settings = settings_of(context, {.inputs = 10, .alpha = 1.5, .unused = {"runs"}});
+  const Settings settings =
+      settings_of(context, {.inputs = 10, .alpha = 1.5, .unused = {"runs"}}, kNoSetting);
   const AssociationTask task = task_of(settings);
   constexpr int64_t kDimension = 5, kSteps = 1000;
   StudyResults& results = context.results();

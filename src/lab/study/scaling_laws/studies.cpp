@@ -13,10 +13,11 @@ theory::AssociationTask task_of(const Settings& settings) {
   return theory::zipf_task(settings.inputs, static_cast<int32_t>(settings.outputs), settings.alpha);
 }
 
-Settings settings_of(StudyContext& context, Settings paper) {
+Settings settings_of(StudyContext& context, Settings paper,
+                     const std::vector<std::string_view>& bound) {
   Settings quick = paper;
   quick.runs = std::min(paper.runs, std::max<int64_t>(4, paper.runs / 10));
-  const Settings settings = context.settings(quick, paper);
+  const Settings settings = context.settings(quick, paper, bound);
   if (!(settings.alpha > 0))
     throw UsageError("alpha is {:g}, expected more than 0", settings.alpha);
   return settings;

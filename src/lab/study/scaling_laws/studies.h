@@ -43,8 +43,9 @@ struct Settings {
 theory::AssociationTask task_of(const Settings& settings);
 
 /// The settings with a tenth of the runs (at least 4 of them) for --quick; the default is the
-/// paper's.
-Settings settings_of(StudyContext& context, Settings paper);
+/// paper's. bound: as StudyContext::settings has it.
+Settings settings_of(StudyContext& context, Settings paper,
+                     const std::vector<std::string_view>& bound = kEverySetting);
 
 /// The stream of random numbers from which samples are drawn; embeddings have streams of their own.
 constexpr uint64_t kSampleStream = 2;
