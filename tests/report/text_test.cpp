@@ -39,6 +39,7 @@ TEST(RoundedText, RoundsAndHasNoNegativeZero) {
   EXPECT_EQ(significant_text(-98765, 1), "-100000");
   EXPECT_EQ(significant_text(999999.9, 3), "1e+06");
   EXPECT_EQ(significant_text(-0.0, 3), "0");
+  EXPECT_EQ(significant_text(1.7976e308, 2), "1.8e+308");  // beyond what a double holds
   EXPECT_THROW(fixed_text(1, -1), UsageError);
   EXPECT_THROW(significant_text(1, 0), UsageError);
 }
@@ -69,11 +70,12 @@ TEST(PrintableText, ReplacesWhatIsNoText) {
   EXPECT_EQ(printable_text(std::string_view("\0\x01\x7f", 3)), "���");
   EXPECT_EQ(printable_text("ä € 𝄞"), "ä € 𝄞");
   EXPECT_EQ(printable_text("\xff"), "�");
-  EXPECT_EQ(printable_text("\xc3"), "�");                 // cut short
-  EXPECT_EQ(printable_text("\xc0\xaf"), "��");            // overlong '/'
-  EXPECT_EQ(printable_text("\xed\xa0\x80"), "���");       // a surrogate
-  EXPECT_EQ(printable_text("\xf4\x90\x80\x80"), "����");  // above U+10FFFF
-  EXPECT_EQ(printable_text("\xef\xbf\xbf"), "���");       // not allowed in XML
+  EXPECT_EQ(printable_text("\xc2\x80\xc2\x9f\u00a0"), "����\u00a0");  // C1 and what follows it
+  EXPECT_EQ(printable_text("\xc3"), "�");                             // cut short
+  EXPECT_EQ(printable_text("\xc0\xaf"), "��");                        // overlong '/'
+  EXPECT_EQ(printable_text("\xed\xa0\x80"), "���");                   // a surrogate
+  EXPECT_EQ(printable_text("\xf4\x90\x80\x80"), "����");              // above U+10FFFF
+  EXPECT_EQ(printable_text("\xef\xbf\xbf"), "���");                   // not allowed in XML
 }
 
 RC_GTEST_PROP(EscapeMarkup, AnyBytesAreSafeInsideAnElement, (const std::string& bytes)) {
@@ -92,6 +94,7 @@ TEST(ShortenText, KeepsWholeCharacters) {
   EXPECT_EQ(shorten_text("short", 100), "short");
   EXPECT_EQ(shorten_text("ääääääääää", 40), "ääää…");
   EXPECT_EQ(shorten_text("abc", 1), "…");
+  EXPECT_EQ(shorten_text(std::string(1 << 20, 'x'), 40), "xxxx…");  // not in time n^2
 }
 
 }  // namespace

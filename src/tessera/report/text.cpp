@@ -6,7 +6,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <cstdint>
 #include <cstdlib>
 #include <string_view>
 
@@ -28,9 +27,21 @@ struct Entity {
 constexpr Entity kEntities[] = {
     {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}};
 
-bool is_control(char c) {
-  const auto byte = static_cast<std::uint8_t>(c);
-  return (byte < 0x20 && c != '\t' && c != '\n' && c != '\r') || byte == 0x7F;
+/// Of C0 and C1 but tab and line ends, or DEL: some terminals obey those of C1, too.
+bool is_control(std::string_view character) {
+  const char32_t c = utf8::take(character);
+  return (c < 0x20 && c != '\t' && c != '\n' && c != '\r') || (c >= 0x7F && c < 0xA0);
+}
+
+/// Estimated width of the character that begins with this byte, in units of the font's size; 0 of
+/// its other bytes.
+double ems_of(char c) {
+  constexpr std::string_view kNarrow = "iljtfrI.,:;'|!()[]{}/ -";
+  constexpr std::string_view kWide = "mwMWOQGD@%";
+  if (utf8::continues_character(c)) return 0;
+  return kNarrow.find(c) != std::string_view::npos ? 0.36
+         : kWide.find(c) != std::string_view::npos ? 0.84
+                                                   : 0.58;
 }
 
 }  // namespace
@@ -52,7 +63,7 @@ std::string significant_text(double value, int digits) {
   check_argument(digits >= 1, "significant_text: digits must be at least 1, got {}", digits);
   if (!std::isfinite(value)) return exact_text(value);
   const std::string text = fmt::format("{:.{}g}", value, digits);
-  double rounded = 0;
+  double rounded = value;  // stays so where rounding led beyond what a double holds
   std::from_chars(text.data(), text.data() + text.size(), rounded);
   const bool writes_out = text.find("e+") != std::string::npos && std::abs(rounded) < 1e6;
   return writes_out ? fixed_text(rounded, 0) : unsigned_zero(text);
@@ -89,7 +100,7 @@ std::string printable_text(std::string_view text) {
   while (!text.empty()) {
     const auto [kind, length] = utf8::front_of(text);
     const std::string_view bytes = text.substr(0, length);
-    if (kind == utf8::Front::kCharacter && !is_control(text[0]) && bytes != "\uFFFE" &&
+    if (kind == utf8::Front::kCharacter && !is_control(bytes) && bytes != "\uFFFE" &&
         bytes != "\uFFFF")
       clean += bytes;
     else
@@ -113,15 +124,8 @@ std::string escape_markup(std::string_view text) {
 }
 
 double text_width(std::string_view text, double font_size) {
-  constexpr std::string_view kNarrow = "iljtfrI.,:;'|!()[]{}/ -";
-  constexpr std::string_view kWide = "mwMWOQGD@%";
   double ems = 0;
-  for (const char c : text) {
-    if (utf8::continues_character(c)) continue;
-    ems += kNarrow.find(c) != std::string_view::npos ? 0.36
-           : kWide.find(c) != std::string_view::npos ? 0.84
-                                                     : 0.58;
-  }
+  for (const char c : text) ems += ems_of(c);
   return ems * font_size;
 }
 
@@ -152,9 +156,12 @@ std::vector<std::string> wrap_text(std::string_view text, double width, double f
 
 std::string shorten_text(std::string_view text, double width) {
   if (text_width(text) <= width) return std::string(text);
-  while (!text.empty() && text_width(text) + kFontSize > width)
-    text = utf8::beginning_of(text, text.size() - 1);
-  return std::string(text) + "…";
+  std::size_t kept = 0;
+  for (double ems = 0; kept < text.size(); ++kept) {
+    ems += ems_of(text[kept]);
+    if (ems * kFontSize + kFontSize > width) break;  // no room for the ellipsis
+  }
+  return std::string(text.substr(0, kept)) + "…";
 }
 
 }  // namespace tessera
