@@ -34,6 +34,7 @@ TEST(PictureFiles, AreWholeOrNotThere) {
   write_file(folder / "square.svg", kSquare);
   std::filesystem::create_directory(folder / "square.png");
   EXPECT_THROW(convert_picture(folder / "square.svg", PictureFormat::kPng), SystemError);
+  EXPECT_FALSE(std::filesystem::exists(folder / "square.png.new"));
 }
 
 }  // namespace

@@ -54,13 +54,16 @@ void convert_picture(const std::filesystem::path& svg, PictureFormat format) {
   std::filesystem::path picture = svg;
   picture.replace_extension(extension);
   const std::string unfinished = picture.native() + ".new";
-  if (!rsvg_convert(
-          {"--format", extension, "--zoom", "2", "--output", unfinished, "--", svg.native()})) {
+  try {
+    if (!rsvg_convert(
+            {"--format", extension, "--zoom", "2", "--output", unfinished, "--", svg.native()}))
+      throw SystemError(picture.native(), "write", EIO);
+    replace_file(picture, unfinished);
+  } catch (const SystemError&) {
     std::error_code ignored;
     std::filesystem::remove(unfinished, ignored);
-    throw SystemError(picture.native(), "write", EIO);
+    throw;
   }
-  replace_file(picture, unfinished);
 }
 
 }  // namespace tessera
