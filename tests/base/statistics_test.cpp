@@ -26,6 +26,8 @@ TEST(LogLogSlope, FindsTheExponentAndRefusesTheRest) {
   EXPECT_THROW(log_log_slope(std::vector<double>{1}, std::vector<double>{1}), UsageError);
   EXPECT_THROW(log_log_slope(std::vector<double>{1, 2}, std::vector<double>{1, 0}), UsageError);
   EXPECT_THROW(log_log_slope(std::vector<double>{2, 2}, std::vector<double>{1, 3}), UsageError);
+  EXPECT_THROW(log_log_slope(std::vector<double>{7, 7, 7}, std::vector<double>{1, 2, 3}),
+               UsageError);  // whose mean logarithm is not log 7, by rounding
 }
 
 TEST(NormalLaw, TableAgreesWithTheErrorFunction) {

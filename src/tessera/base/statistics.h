@@ -19,7 +19,7 @@ struct Spread {
 Spread spread_of(std::span<const double> values);
 
 /// Least-squares slope of log y against log x: the exponent of a power law. At least two points,
-/// all positive; else throws UsageError.
+/// all positive, not all of one x; else throws UsageError.
 double log_log_slope(std::span<const double> x, std::span<const double> y);
 
 /// The squared length of a vector of d normal numbers of variance 1 / d, as far from its mean as a
