@@ -267,6 +267,32 @@ TEST(Toml, IsReadWithLineAndColumnOfAFault) {
   EXPECT_THROW(read_toml(folder / "missing.toml"), SystemError);
 }
 
+TEST(Toml, LimitsThePartsOfAKeyAndTheKeysOfATable) {
+  const TemporaryFolder folder;
+  const auto refusal_of = [&](const std::string& text) {
+    write_file(folder / "config.toml", text);
+    return message_of<UsageError>([&] { read_toml(folder / "config.toml"); });
+  };
+  std::string parts, keys;
+  for (int part = 0; part < 200000; ++part) parts += "a.";
+  for (int key = 0; key < 1001; ++key) keys += fmt::format("k{} = {}\n", key, key);
+  EXPECT_THAT(refusal_of("# '\nb = \"\"\"\n\\\"\"\"\"\"\n[" + parts + "a]\n"),
+              HasSubstr("line 4: a key has more than 10 parts"));
+  EXPECT_THAT(refusal_of("b = '\\'\n" + parts + "a = 1\n"), HasSubstr("line 2: a key"));
+  EXPECT_THAT(refusal_of("b = {" + parts + "a = 1}\n"), HasSubstr("line 1: a key"));
+  EXPECT_THAT(refusal_of("b = " + std::string(150, '[') + std::string(150, ']')),
+              HasSubstr("nested deeper than 100 levels"));
+  EXPECT_THAT(refusal_of("\n[data]\n" + keys), HasSubstr("line 2: a table has more than 1000"));
+  // Dots in comments, strings and numbers; quotes that end nothing.
+  write_file(folder / "good.toml", "# " + parts + "\n\"" + parts + "\".b = '''" + parts +
+                                       "''''\nc = [1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5, 8.5]\n" +
+                                       "d = \"\\\"" + parts + "\" # '\n");
+  const Json good = read_toml(folder / "good.toml");
+  EXPECT_EQ(good.at(parts).at("b"), parts + "'");
+  EXPECT_EQ(good.at("c").size(), 8u);
+  EXPECT_EQ(good.at("d"), '"' + parts);
+}
+
 TEST(Toml, IsWrittenAsAPersonWould) {
   EXPECT_EQ(
       to_toml(parse(R"({"seed": 7, "train": {"rate": 0.003, "odd key": "a\"b\u007f", "deep": )"
@@ -382,7 +408,8 @@ TEST(SetFromText, ReadsTheValueAsTomlAndElseAsText) {
 TEST(SetFromText, RefusesWhatSetsNothing) {
   Json json = {{"heads", 4}};
   const Json before = json;
-  for (const char* text : {"heads", "=3", "", "a..b=1", ".a=1", "a.=1", "new.heads.=1"})
+  for (const char* text :
+       {"heads", "=3", "", "a..b=1", ".a=1", "a.=1", "new.heads.=1", "text=caf\xe9", "caf\xe9=1"})
     EXPECT_THROW(set_from_text(json, text), UsageError) << text;
   EXPECT_THAT(message_of<UsageError>([&] { set_from_text(json, "heads.size=1"); }),
               HasSubstr("'size' stands below a plain value"));

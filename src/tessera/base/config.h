@@ -213,7 +213,8 @@ std::vector<std::pair<std::string, Json>> leaves(const Json& table, const std::s
 /// A value as a message shows it: in its first characters, and in plain ASCII where it is foreign.
 std::string shown(const Json& json);
 
-/// A TOML file as JSON. Throws SystemError, or UsageError with line and column.
+/// A TOML file as JSON. Throws SystemError, or UsageError with line and column, also where tables
+/// are nested deeper than 100 levels, a table has more than 1000 keys or a key more than 10 parts.
 Json read_toml(const std::filesystem::path& path);
 /// A JSON object of objects, arrays and scalars as TOML text. Throws UsageError on what
 /// TOML cannot say: null, whole numbers beyond 2^63 - 1, texts that are not UTF-8.
@@ -226,8 +227,8 @@ Json parse_json(std::string_view text, const std::string& source);
 /// The same for objects of any number of keys: sorted, in time n log n.
 nlohmann::json parse_sorted_json(std::string_view text, const std::string& source);
 /// Adds "model.heads=8" to `json`; the value is read as TOML, and as a string where it is none, or
-/// a date. Throws UsageError where there is no '=', a key is empty or a plain value stands in the
-/// way.
+/// a date. Throws UsageError where there is no '=', a key is empty, a plain value stands in the way
+/// or the text is not UTF-8.
 void set_from_text(Json& json, const std::string& assignment);
 
 }  // namespace config

@@ -19,29 +19,84 @@ namespace tessera::config {
 namespace {
 
 constexpr size_t kDeepestNesting = 100;
-constexpr int64_t kMostKeys = 1000;  // of an object whose keys keep their order
+constexpr int64_t kMostKeys = 1000;   // of an object whose keys keep their order
+constexpr size_t kMostKeyParts = 10;  // of a key such as train.steps in TOML
 
-Json from_toml(const toml::node& node) {
+/// Where the TOML string ends that begins with this quote: its last byte, or that of the text.
+size_t end_of_toml_string(std::string_view text, size_t begin) {
+  const char quote = text[begin];
+  const bool has_lines = text.substr(begin).starts_with(std::string(3, quote));
+  const std::string delimiter(has_lines ? 3 : 1, quote);
+  for (size_t i = begin + delimiter.size(); i < text.size(); ++i) {
+    if (quote == '"' && text[i] == '\\') {
+      ++i;
+    } else if (text.substr(i).starts_with(delimiter)) {
+      size_t last = i + delimiter.size() - 1;
+      // Before the three quotes that end it may stand two more.
+      for (int more = 0; has_lines && more < 2 && text.substr(last + 1).starts_with(quote); ++more)
+        ++last;
+      return last;
+    }
+  }
+  return text.size() - 1;
+}
+
+/// Throws where a key has so many parts that the tables which it makes could not be taken apart
+/// again: toml++ does so by recursion and, before version 3.4, takes any number.
+void check_key_parts(std::string_view text) {
+  size_t parts = 1, line = 1;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '#') i = std::min(text.find('\n', i), text.size() - 1);
+    if (text[i] == '"' || text[i] == '\'') {
+      const size_t end = end_of_toml_string(text, i);
+      line += static_cast<size_t>(std::count(text.begin() + i, text.begin() + end, '\n'));
+      i = end;
+    }
+    if (text[i] == '.' && ++parts > kMostKeyParts)
+      throw UsageError("line {}: a key has more than {} parts", line, kMostKeyParts);
+    if (std::string_view("=,[]{}\n").find(text[i]) != std::string_view::npos) parts = 1;
+    line += text[i] == '\n';
+  }
+}
+
+/// depth: of the node in its file.
+Json from_toml(const toml::node& node, size_t depth = 0) {
+  const auto line = node.source().begin.line;
+  if (depth > kDeepestNesting)
+    throw UsageError("line {}: nested deeper than {} levels", line, kDeepestNesting);
   if (const auto* table = node.as_table()) {
+    if (std::cmp_greater(table->size(), kMostKeys))
+      throw UsageError("line {}: a table has more than {} keys", line, kMostKeys);
     Json json = Json::object();
-    for (const auto& [key, item] : *table) json[std::string(key.str())] = from_toml(item);
+    for (const auto& [key, item] : *table)
+      json[std::string(key.str())] = from_toml(item, depth + 1);
     return json;
   }
   if (const auto* array = node.as_array()) {
     Json json = Json::array();
-    for (const auto& item : *array) json.push_back(from_toml(item));
+    for (const auto& item : *array) json.push_back(from_toml(item, depth + 1));
     return json;
   }
   if (const auto* value = node.as_string()) return value->get();
   if (const auto* value = node.as_integer()) return value->get();
   if (const auto* value = node.as_floating_point()) return value->get();
   if (const auto* value = node.as_boolean()) return value->get();
-  throw UsageError("line {}: dates and times have no meaning here", node.source().begin.line);
+  throw UsageError("line {}: dates and times have no meaning here", line);
+}
+
+/// Throws UsageError, or toml::parse_error.
+Json parse_toml(std::string_view text, const std::string& source = "") {
+  check_key_parts(text);
+  return from_toml(toml::parse(text, source));
+}
+
+void check_utf8(const std::string& text) {
+  check_argument(utf8::valid_prefix(text) == text.size(), "'{}' is not UTF-8, which TOML needs",
+                 utf8::printable_line(text));
 }
 
 std::string toml_string(const std::string& text) {
-  check_argument(utf8::valid_prefix(text) == text.size(), "'{}' is not UTF-8, which TOML needs",
-                 utf8::printable_line(text));
+  check_utf8(text);
   std::string quoted = Json(text).dump();  // JSON's escapes are TOML's, but for DEL
   for (size_t at = 0; (at = quoted.find('\x7f', at)) != std::string::npos;)
     quoted.replace(at, 1, "\\u007F");
@@ -155,7 +210,7 @@ std::string suggestion_for(const std::string& key, const std::vector<Table>& tab
 Json read_toml(const std::filesystem::path& path) {
   const std::string text = read_file(path, 1 << 20);
   try {
-    return from_toml(toml::parse(text, path.native()));
+    return parse_toml(text, path.native());
   } catch (const toml::parse_error& error) {
     throw UsageError(
         "{}: line {}, column {}: {}; expected TOML: lines 'key = value' below lines '[table]'",
@@ -189,10 +244,11 @@ void set_from_text(Json& json, const std::string& assignment) {
   if (equals == std::string::npos)
     throw UsageError("'{}' sets nothing; write key=value, for example train.steps=1000",
                      assignment);
+  check_utf8(assignment);
   const std::string value = assignment.substr(equals + 1);
   Json parsed = value;
   try {
-    const Json table = from_toml(toml::parse("value = " + value));
+    const Json table = parse_toml("value = " + value);
     if (table.size() == 1) parsed = table["value"];  // it may have lines of its own
   } catch (const toml::parse_error&) {
   } catch (const UsageError&) {  // a date
