@@ -12,6 +12,7 @@
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/suggestion.h"
+#include "tessera/base/utf8.h"
 #include "tessera/data/bpe_trainer.h"
 #include "tessera/data/text_source.h"
 
@@ -39,8 +40,10 @@ bool is_learnt(const std::string& tokenizer) {
 Json fingerprint(const CorpusConfig& config) {
   Json files = Json::array();
   const auto add_file = [&](const fs::path& path) {
+    std::string name = path.native();
+    if (utf8::valid_prefix(name) < name.size()) name = utf8::printable(name);  // JSON needs UTF-8
     files.push_back(
-        {path.native(), fs::file_size(path), fs::last_write_time(path).time_since_epoch().count()});
+        {name, fs::file_size(path), fs::last_write_time(path).time_since_epoch().count()});
   };
   const auto add = [&](const std::string& path) {
     if (fs::is_regular_file(path)) add_file(path);
