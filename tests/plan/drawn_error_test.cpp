@@ -38,6 +38,15 @@ TEST(StoredMass, ByHand) {
   EXPECT_THROW(StoredMass(law, -1), UsageError);
 }
 
+TEST(StoredMass, DependsOnTheSamplesOfAnInputHoweverManyThereAre) {
+  // Two samples of each of alike inputs, half of which are stored.
+  const auto mass_at = [](int64_t samples) {
+    const RankedLaw law = RankedLaw::zipf(samples / 2, 1e-9);
+    return StoredMass(law, static_cast<double>(samples)).of(samples / 4);
+  };
+  EXPECT_NEAR(mass_at(int64_t{1} << 50), mass_at(1 << 20), 1e-5);
+}
+
 TEST(StoredMass, ChancesAreThoseOfSingleInputs) {
   const RankedLaw law = RankedLaw::counted(std::vector<double>{3, 1});
   const auto chances = StoredMass(law, 2).chances(2);

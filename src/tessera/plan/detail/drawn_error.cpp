@@ -18,7 +18,7 @@ constexpr double kAlike = 1.01;
 std::vector<double> binomial_tail(double samples, double p, int64_t levels) {
   std::vector<double> tail(static_cast<size_t>(levels + 2), 0.0);
   double chance = 1;
-  const double all_choices = std::lgamma(samples + 1);
+  double log_choices = 0;  // of n samples out of all
   for (int64_t n = 0; n <= levels + 1; ++n) {
     tail[static_cast<size_t>(n)] = std::max(0.0, chance);
     const auto count = static_cast<double>(n);
@@ -26,8 +26,7 @@ std::vector<double> binomial_tail(double samples, double p, int64_t levels) {
     if (n == 0) {
       chance = p < 1 ? -std::expm1(samples * std::log1p(-p)) : samples > 0;
     } else if (p < 1) {
-      const double log_choices =
-          all_choices - std::lgamma(count + 1) - std::lgamma(samples - count + 1);
+      log_choices += std::log((samples - count + 1) / count);
       chance -= std::exp(log_choices + count * std::log(p) + (samples - count) * std::log1p(-p));
     } else {
       chance = samples > count;
