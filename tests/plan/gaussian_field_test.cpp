@@ -75,10 +75,11 @@ TEST(GaussianField, StreamsAndSeedsDiffer) {
   EXPECT_NE(a[0], c[0]);
 }
 
-TEST(GaussianField, RefusesColumnsInsideATileAndShortRows) {
+TEST(GaussianField, RefusesColumnsInsideATileOrTooFarAndShortRows) {
   float out[64];
   EXPECT_THROW(GaussianField(1).fill(0, 1, 10, 4, out, 64), UsageError);
   EXPECT_THROW(GaussianField(1).fill(0, 1, 0, 65, out, 64), UsageError);
+  EXPECT_THROW(GaussianField(1).fill(0, 1, 1 << 26, 64, out, 64), UsageError);  // of the next row
   EXPECT_NO_THROW(GaussianField(1).fill(0, 0, 0, 64, out, 64));
 }
 

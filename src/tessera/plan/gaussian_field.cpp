@@ -156,6 +156,10 @@ void GaussianField::fill(int64_t first_row, int64_t rows, int64_t first_column, 
                  first_column, kTileColumns);
   check_argument(columns <= stride, "GaussianField::fill: {} columns do not fit a row of {}",
                  columns, stride);
+  constexpr int64_t kMostColumns = int64_t{4} << kRowBits;  // four numbers of a block of Philox
+  check_argument(first_column + columns <= kMostColumns,
+                 "GaussianField::fill: columns {} to {}, expected at most {}", first_column,
+                 first_column + columns, kMostColumns);
   static FillRows* const fill_block = best_fill();
   fill_block(seed_, stream_, first_row, rows, first_column, columns, out, stride);
 }

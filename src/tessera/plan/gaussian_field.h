@@ -16,8 +16,8 @@ class GaussianField {
   explicit GaussianField(uint64_t seed, uint64_t stream = 0) : seed_(seed), stream_(stream) {}
 
   /// Writes rows [first_row, first_row + rows) of columns [first_column, first_column + columns)
-  /// to out [rows, stride]. Throws UsageError unless first_column is a multiple of
-  /// kTileColumns and stride >= columns. Rows below 2^40, columns below 2^26.
+  /// to out [rows, stride]. Throws UsageError unless first_column is a multiple of kTileColumns,
+  /// stride >= columns and all columns are below 2^26. Rows below 2^40.
   void fill(int64_t first_row, int64_t rows, int64_t first_column, int64_t columns, float* out,
             int64_t stride) const;
 
