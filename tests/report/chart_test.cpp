@@ -253,19 +253,21 @@ TEST(LineChart, TakesAnyMagnitude) {
 }
 
 TEST(LineChart, BandsOnALogAxisAreAsHighBelowAsAbove) {
-  LineChart chart("Error", {"d"}, {"error", Scale::kLog});
-  chart.add({"ours", {{1, 0.01, 0.09}, {2, 0.01, 0.09}}});  // the mean less the spread is negative
-  const std::string body = chart.draw(ChartWidth::kWide).body;
-  std::smatch band, line;
-  ASSERT_TRUE(std::regex_search(body, band, std::regex("band\" d=\"([^\"]*)\"")));
-  ASSERT_TRUE(std::regex_search(body, line, std::regex(" line\" d=\"M[0-9.]+ ([0-9.]+)")));
-  std::vector<double> heights;
-  const std::string path = band[1];
-  const std::regex point("[ML][0-9.]+ ([0-9.]+)");
-  for (std::sregex_iterator at(path.begin(), path.end(), point), end; at != end; ++at)
-    heights.push_back(std::stod((*at)[1]));
-  const auto [top, bottom] = std::minmax_element(heights.begin(), heights.end());
-  EXPECT_NEAR(*bottom - std::stod(line[1]), std::stod(line[1]) - *top, 0.1);
+  for (const double y : {0.01, 1e-200, 1e200}) {
+    LineChart chart("Error", {"d"}, {"error", Scale::kLog});
+    chart.add({"ours", {{1, y, 9 * y}, {2, y, 9 * y}}});  // the mean less the spread is negative
+    const std::string body = chart.draw(ChartWidth::kWide).body;
+    std::smatch band, line;
+    ASSERT_TRUE(std::regex_search(body, band, std::regex("band\" d=\"([^\"]*)\"")));
+    ASSERT_TRUE(std::regex_search(body, line, std::regex(" line\" d=\"M[0-9.]+ ([0-9.]+)")));
+    std::vector<double> heights;
+    const std::string path = band[1];
+    const std::regex point("[ML][0-9.]+ ([0-9.]+)");
+    for (std::sregex_iterator at(path.begin(), path.end(), point), end; at != end; ++at)
+      heights.push_back(std::stod((*at)[1]));
+    const auto [top, bottom] = std::minmax_element(heights.begin(), heights.end());
+    EXPECT_NEAR(*bottom - std::stod(line[1]), std::stod(line[1]) - *top, 0.1) << y;
+  }
 }
 
 TEST(LineChart, LongLinesAreThinnedButListedWhole) {

@@ -117,7 +117,7 @@ std::vector<double> x_values(const LineChart& chart) {
 
 // The lower end of a band, on a log axis as far below a point as the upper end is above it.
 double lower_end(double y, double spread, Scale scale) {
-  return scale == Scale::kLog ? y * y / (y + spread) : y - spread;
+  return scale == Scale::kLog ? y * (y / (y + spread)) : y - spread;
 }
 
 std::vector<double> y_values(const LineChart& chart, Scale scale) {
