@@ -77,11 +77,13 @@ TEST(LawPlan, ItsSimulationEndsWhereItIsAskedToStop) {
   }
 }
 
-TEST(LawPlan, DoesNotSimulateWhatWouldTakeLong) {
+TEST(LawPlan, DoesNotSimulateWhatWouldTakeLongOrMuchMemory) {
   EXPECT_FALSE(plan_in_dimension(planned_zipf_law(5000000, 5, 2), 100, 1, 1).simulated.has_value());
   // Few numbers to draw, but products of 4096 x 4096 x 10000.
   EXPECT_FALSE(
       plan_in_dimension(planned_zipf_law(10000, 10000, 1.5), 4096, 3, 1).simulated.has_value());
+  // Quick, but gigabytes.
+  EXPECT_FALSE(plan_in_dimension(planned_zipf_law(2, 2, 1), 60000000, 1, 1).simulated.has_value());
 }
 
 }  // namespace

@@ -73,10 +73,12 @@ void print(const theory::LawPlan& plan, std::optional<int64_t> asked_runs) {
                    ? fmt::format(" (predicted / simulated {:.2f})", memory.error / runs->mean)
                    : "; none of them made an error");
   else
-    fmt::print("  simulated           {}\n",
-               asked_runs == 0 ? "no: --runs is 0"
-                               : "no: it would take too long; predictions were within about a "
-                                 "tenth of simulations");
+    fmt::print(
+        "  simulated           {}\n",
+        asked_runs == 0
+            ? "no: --runs is 0"
+            : "no: it would take too long or too much memory; predictions were within about a "
+              "tenth of simulations");
   if (plan.schemes.empty()) return;
   fmt::print("\nPredicted error of each scheme in this dimension\n");
   for (const theory::SchemeError& scheme : plan.schemes)

@@ -16,6 +16,7 @@ namespace {
 constexpr int64_t kMostSimulated = 4000000;  // inputs
 constexpr double kMostSeconds = 20;          // of one core, for all runs of a simulation
 constexpr double kUsualSeconds = 2;          // the same where no number of runs was asked for
+constexpr double kMostNumbers = 2.5e8;       // of 4 bytes that a run holds
 constexpr double kPrecision = 0.03, kMostRuns = 1e5;
 
 /// About how long one core takes for a run (population_errors), whose embeddings are drawn, whose
@@ -28,12 +29,22 @@ double seconds_of_run(const PlannedLaw& law, int64_t dimension) {
   return kNumber * ((N + M) * d + N * M) + kProduct * matrix * (d * M + N * (d + M));
 }
 
-/// Runs of the plan, if that takes seconds.
+/// About how many numbers a run holds: the sums of its memory, the embeddings of the outputs, what
+/// the two make together, and a block of inputs with their scores.
+double numbers_of_run(const PlannedLaw& law, int64_t dimension) {
+  constexpr double kFewestRows = 16, kMostRows = 4096;  // of a block
+  const auto N = static_cast<double>(law.ranked.inputs()), d = static_cast<double>(dimension);
+  const auto M = static_cast<double>(law.outputs);
+  return 3 * M * d + std::min(N, kFewestRows) * d + 2 * std::min(N, kMostRows) * M;
+}
+
+/// Runs of the plan, if that takes seconds and not too much memory.
 std::optional<Spread> simulated(const PlannedLaw& law, const MemoryPlan& plan,
                                 std::optional<int64_t> runs, uint64_t seed,
                                 const std::stop_token& stop) {
   constexpr int64_t kFewest = 10;
-  if (law.ranked.inputs() > kMostSimulated) return {};
+  if (law.ranked.inputs() > kMostSimulated || numbers_of_run(law, plan.dimension) > kMostNumbers)
+    return {};
   const double seconds = seconds_of_run(law, plan.dimension);
   if (runs) {
     if (*runs < 1 || seconds * static_cast<double>(*runs) > kMostSeconds) return {};

@@ -126,7 +126,7 @@ struct LawPlan {
   int64_t inputs = 0, outputs = 0;
   MemoryPlan memory;
   std::optional<Spread> simulated =
-      {};  ///< error of simulated runs; none if they would take too long
+      {};  ///< error of simulated runs; none if they would take too long or too much memory
   std::vector<SchemeError> schemes = {};  ///< predicted error of each scheme in this dimension
   std::vector<HeldItems> holds = {};      ///< what this dimension holds, stored with equal weight
 };
