@@ -55,7 +55,7 @@ TEST(ReadableNumber, IsWrittenAsInPrint) {
   EXPECT_EQ(readable_number("-12345.678"), "−12\u202F345.678");
   EXPECT_EQ(readable_number("-2.7e-05"), "−2.7×10⁻⁵");
   EXPECT_EQ(readable_number("1e+15"), "1×10¹⁵");
-  for (const char* text : {"", "-", "nan", "inf", "-inf", "0", "0.5"})
+  for (const char* text : {"", "-", "nan", "inf", "-inf", "0", "0.5", "3 texts", "123456 x", "1e"})
     EXPECT_EQ(readable_number(text), text);
 }
 

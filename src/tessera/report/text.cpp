@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "tessera/base/error.h"
+#include "tessera/base/number.h"
 #include "tessera/base/utf8.h"
 
 namespace tessera {
@@ -80,10 +81,14 @@ std::string power_of_ten(int exponent) {
 std::string readable_number(std::string_view digits) {
   const bool negative = digits.starts_with('-');
   std::string text(digits.substr(negative ? 1 : 0));
-  if (text.empty() || text[0] < '0' || text[0] > '9') return std::string(digits);
+  const bool other = text.find_first_not_of("0123456789.e+-") != std::string::npos;
+  if (text.empty() || text[0] < '0' || text[0] > '9' || other) return std::string(digits);
   std::string power;
   if (const std::size_t e = text.find('e'); e != std::string::npos) {
-    power = "×" + power_of_ten(std::stoi(text.substr(e + 1)));
+    const bool plus = text.substr(e + 1).starts_with('+');
+    const auto exponent = number_from<int>(text.substr(e + (plus ? 2 : 1)));
+    if (!exponent) return std::string(digits);
+    power = "×" + power_of_ten(*exponent);
     text.erase(e);
   }
   const std::size_t point = std::min(text.find('.'), text.size());
