@@ -52,6 +52,31 @@ TEST(Html, OtherCharacterSetsAreThoseThatThePageNames) {
   EXPECT_EQ(text_of("<p>café"), "café\n");
 }
 
+TEST(Html, AByteThatIsNotOfTheCharacterSetLosesNoText) {
+  EXPECT_EQ(text_of("<meta charset='windows-1252'><p>\x93hi\x94 \x81 x</p><p>after</p>"),
+            "“hi” \uFFFD x\nafter\n");
+  EXPECT_EQ(text_of("<META content='text/html; charset=Shift_JIS'><p>\x82\xA0\x82 more</p>after"),
+            "あ\uFFFD more\nafter\n");
+  EXPECT_EQ(text_of("<meta charset=\"utf-8\"><p>caf\xE9 caf\xC3\xA9 \xE2\x80</p>after"),
+            "caf\uFFFD café \uFFFD\nafter\n");
+  // A name that says nothing of the bytes beyond ASCII.
+  for (const char* name : {"us-ascii", "utf-16", "utf-32", "klingon", "", "x-", "//translit"})
+    EXPECT_EQ(text_of(std::string("<meta charset='") + name + "'><p>caf\xE9</p>after"),
+              "café\nafter\n")
+        << name;
+}
+
+TEST(Html, NamesItsCharacterSetInAnyOfItsWays) {
+  for (const char* page : {"<meta charset=koi8-r>", "<META CHARSET = 'KOI8-R' >",
+                           "<meta http-equiv='Content-Type' content='text/html;charset=koi8-r'>",
+                           "<?xml version='1.0' encoding='koi8-r'?>",
+                           "<p title='<'><meta name='x'><meta charset=koi8-r>"})
+    EXPECT_EQ(text_of(std::string(page) + "<p>\xC4\xC1"), "да\n") << page;
+  EXPECT_EQ(text_of("<meta charset=x-sjis>\x82\xA0"), "あ\n");
+  EXPECT_EQ(text_of(std::string("\xFF\xFE<\0p\0>\0a\0\xE9\0", 12)), "aé\n");
+  EXPECT_EQ(text_of(std::string("\xFE\xFF\0<\0p\0>\0a\0\xE9", 12)), "aé\n");
+}
+
 TEST(Html, AnythingIsAPage) {
   EXPECT_EQ(text_of(""), "");
   EXPECT_EQ(text_of("   "), "");

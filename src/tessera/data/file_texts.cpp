@@ -16,6 +16,7 @@
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
 #include "tessera/base/utf8.h"
+#include "tessera/data/detail/character_set.h"
 
 namespace tessera {
 namespace {
@@ -138,6 +139,8 @@ FileFormat format_of(const std::filesystem::path& path) {
 }
 
 std::string text_of_html(std::string_view page, const std::string& name) {
+  std::string converted;
+  if (utf8::valid_prefix(page) != page.size()) page = converted = page_in_utf8(page);
   if (page.size() > static_cast<size_t>(std::numeric_limits<int>::max()))
     throw DataError(name, "is a page of {} bytes, at most 2^31 - 1 can be read", page.size());
   PageText text;
@@ -146,11 +149,10 @@ std::string text_of_html(std::string_view page, const std::string& name) {
   if (!parser) throw std::bad_alloc();
   *parser->sax = page_events();
   parser->_private = &text;
-  const bool is_utf8 = utf8::valid_prefix(page) == page.size();
-  // The events make no document; libxml2 would give the caller one that there is.
+  // Always from UTF-8: libxml2 drops the rest of a page behind a byte that it cannot convert. The
+  // events make no document; libxml2 would give the caller one that there is.
   xmlFreeDoc(htmlCtxtReadMemory(
-      parser.get(), page.data(), static_cast<int>(page.size()), nullptr,
-      is_utf8 ? "UTF-8" : nullptr,
+      parser.get(), page.data(), static_cast<int>(page.size()), nullptr, "UTF-8",
       HTML_PARSE_RECOVER | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING | HTML_PARSE_NONET));
   return text.take();
 }
