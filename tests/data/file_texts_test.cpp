@@ -45,6 +45,8 @@ TEST(Html, BlocksHaveLinesAndCellsTabs) {
 
 TEST(Html, SpaceIsKeptInPre) {
   EXPECT_EQ(text_of("<p>a   b</p><pre>x  y\n  z</pre>"), "a b\nx  y\n  z\n");
+  EXPECT_EQ(text_of("<pre>x\r\n\r\n  y\rz\r</pre>"), "x\n\n  y\nz\n");
+  EXPECT_EQ(text_of("<p>x\r\ny\rz<pre>\r</pre>\n"), "x y z\n");
 }
 
 TEST(Html, OtherCharacterSetsAreThoseThatThePageNames) {

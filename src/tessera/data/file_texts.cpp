@@ -51,7 +51,10 @@ class PageText {
 
   void characters(std::string_view text) {
     if (skipped_ > 0) return;
-    for (const char c : text) add(c);
+    for (const char c : text) {
+      const bool ends_line = std::exchange(after_return_, c == '\r') && c == '\n';
+      if (!ends_line) add(c == '\r' ? '\n' : c);
+    }
   }
 
   std::string take() {
@@ -61,9 +64,7 @@ class PageText {
   }
 
  private:
-  static bool is_space(char c) {
-    return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f';
-  }
+  static bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\f'; }
 
   /// What stands between the words before and after an element begins or ends.
   void separate(std::string_view element) {
@@ -88,6 +89,7 @@ class PageText {
   std::string text_;
   int skipped_ = 0, kept_spaces_ = 0;  // elements that are open
   char between_ = 0;                   // to be written before the next word
+  bool after_return_ = false;          // of a line that may end in "\r\n"
 };
 
 std::string_view view(const xmlChar* text) {

@@ -18,9 +18,10 @@ FileFormat format_of(const std::filesystem::path& path);
 
 /// What a reader of a page sees, in UTF-8: its title and its words, without scripts and styles.
 /// Blocks (paragraphs, headings, items, rows) have lines of their own, cells of a row a tab between
-/// them; other white space is one space, but as it stands in `pre`. Whatever the bytes are, they
-/// are a page; those that are not UTF-8 are of the character set that the page names, and what is
-/// not of that one either becomes U+FFFD. Throws DataError where the page has 2^31 bytes or more.
+/// them; other white space is one space, but as it stands in `pre`; all lines end in "\n".
+/// Whatever the bytes are, they are a page; those that are not UTF-8 are of the character set that
+/// the page names, and what is not of that one either becomes U+FFFD. Throws DataError where the
+/// page has 2^31 bytes or more.
 std::string text_of_html(std::string_view page, const std::string& name);
 
 /// What Debian's pdftotext prints of a file. Throws DataError where it is not installed or cannot
