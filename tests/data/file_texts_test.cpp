@@ -170,6 +170,13 @@ TEST_F(FileTexts, RefuseALineWithoutATextAndNameIt) {
   }
 }
 
+TEST_F(FileTexts, RefuseAFileOfEmptyLines) {
+  write_file(folder_ / "a.jsonl", "\n  \n");
+  EXPECT_THAT(refusal_of(folder_ / "a.jsonl"), HasSubstr("a.jsonl: holds no document"));
+  write_file(folder_ / "b.txt", "text");
+  EXPECT_THAT(texts_of(folder_.path()), ElementsAre(Pair("b.txt", "text")));
+}
+
 TEST_F(FileTexts, OfAPdfAreWhatPdftotextPrints) {
   if (output_of("command -v pdftotext").status != 0) GTEST_SKIP() << "no pdftotext here";
   const std::string content = "BT /F 24 Tf 20 100 Td (Order 17, paid) Tj ET";

@@ -101,6 +101,8 @@ TextSource TextSource::from_path(const fs::path& path, const std::string& suffix
                    path.native(), suffix);
     if (MappedFile(path).bytes().empty()) throw DataError(path.native(), "is empty");
     add(path);
+    if (source.documents_.empty())
+      throw DataError(path.native(), "holds no document: its lines are empty");
     source.description_ = path.native();
     return source;
   }
