@@ -4,11 +4,13 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <csignal>
 #include <map>
 #include <string>
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
+#include "tessera/base/interrupt.h"
 #include "tessera/base/utf8.h"
 #include "tessera/data/text_source.h"
 #include "tests/support/environment.h"
@@ -198,6 +200,18 @@ TEST_F(FileTexts, SayWhatReadsAPdf) {
   const std::map<std::string, std::string> nowhere = {{"PATH", "/nowhere"}};
   const test::Environment without_programs(nowhere);
   EXPECT_THAT(refusal_of(folder_ / "a.pdf"), HasSubstr("not installed (Debian's poppler-utils)"));
+}
+
+TEST_F(FileTexts, SayThatCtrlCEndedTheReaderOfAPdf) {
+  write_file(folder_ / "a.pdf", "%PDF-1.4");
+  write_file(folder_ / "pdftotext", "#!/bin/sh\nkill -INT $$\n");
+  std::filesystem::permissions(folder_ / "pdftotext", std::filesystem::perms::owner_all);
+  const std::map<std::string, std::string> here = {{"PATH", folder_.path()}};
+  const test::Environment with_program(here);
+  EXPECT_THAT(refusal_of(folder_ / "a.pdf"), HasSubstr("pdftotext cannot read it"));
+  const InterruptGuard guard;
+  std::raise(SIGINT);  // which a terminal sends to both
+  EXPECT_THROW(texts_of(folder_ / "a.pdf"), Interrupted);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
+#include "tessera/base/interrupt.h"
 #include "tessera/base/utf8.h"
 #include "tessera/data/detail/character_set.h"
 
@@ -163,6 +164,8 @@ std::string text_of_pdf(const std::filesystem::path& path) {
   const CommandOutput output =
       output_of("pdftotext -enc UTF-8 -nopgbrk " + quoted(std::filesystem::absolute(path)) +
                 " - 2>/dev/null");
+  // Ctrl-C also ends pdftotext, which says nothing of the file.
+  if (output.status != 0) InterruptGuard::stop_if_interrupted("interrupted");
   if (output.status == 127)
     throw DataError(path.native(),
                     "is read by pdftotext, which is not installed (Debian's poppler-utils)");

@@ -25,7 +25,7 @@ FileFormat format_of(const std::filesystem::path& path);
 std::string text_of_html(std::string_view page, const std::string& name);
 
 /// What Debian's pdftotext prints of a file. Throws DataError where it is not installed or cannot
-/// read the file.
+/// read the file; Interrupted where Ctrl-C ended it.
 std::string text_of_pdf(const std::filesystem::path& path);
 
 /// A line of a file of JSON lines.
