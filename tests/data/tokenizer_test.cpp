@@ -101,6 +101,30 @@ TEST(Tokenizer, AddedTokensFollowTheirFlags) {
   EXPECT_THROW(tokenizer.token_bytes(299), UsageError);
 }
 
+TEST(Tokenizer, TheLongestAddedTokenAtAPlaceIsFound) {
+  Json json = small_bpe_json();
+  json["added_tokens"] = Json::array();
+  for (const char* name : {"<", "<a", "<a><b>", "<b", "é", "éé", "é!", "\x7F"})
+    json["added_tokens"].push_back(
+        {{"id", 300 + json["added_tokens"].size()}, {"content", name}, {"special", false}});
+  const auto tokenizer = parsed(json);
+  EXPECT_THAT(tokenizer.encode("<<a<a><b<a><b>"), ElementsAre(300, 301, 301, '>', 303, 302));
+  EXPECT_THAT(tokenizer.encode("ééé!é\x7F\xC3"), ElementsAre(305, 306, 304, 307, 0xC3));
+}
+
+// Speech models have a token for each sound. Time that grows with their number would take minutes.
+TEST(Tokenizer, ManyAddedTokensAreNoTrouble) {
+  Json json = small_bpe_json();
+  json["added_tokens"] = Json::array();
+  for (int sound = 0; sound < 50'000; ++sound)
+    json["added_tokens"].push_back({{"id", 300 + sound},
+                                    {"content", "<sound_" + std::to_string(sound) + ">"},
+                                    {"special", false}});
+  const auto tokenizer = parsed(json);
+  const std::string text(1'000'000, '<');
+  EXPECT_EQ(tokenizer.encode(text + "<sound_49999>").back(), 50'299);
+}
+
 TEST(Tokenizer, HuggingFaceOptionsChangeIds) {
   Json json = small_bpe_json();
   json["pre_tokenizer"]["add_prefix_space"] = true;

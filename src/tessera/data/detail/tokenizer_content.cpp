@@ -1,12 +1,18 @@
 #include "tessera/data/detail/tokenizer_content.h"
 
 #include <algorithm>
+#include <numeric>
+#include <span>
 
 #include "tessera/base/error.h"
 #include "tessera/base/utf8.h"
 
 namespace tessera {
 namespace {
+
+uint8_t byte_at(std::string_view text, size_t place) {
+  return static_cast<uint8_t>(text[place]);
+}
 
 /// Bytes of white space at the start of `text`.
 size_t leading_space(std::string_view text) {
@@ -63,25 +69,43 @@ void CharacterModel::encode(std::string_view text, size_t offset, std::vector<in
 
 AddedTokenFinder::AddedTokenFinder(const std::vector<AddedToken>& tokens, bool early,
                                    SpecialTokens special) {
-  for (const AddedToken& token : tokens) {
-    if (token.early != early || (token.special && special == SpecialTokens::kAsText)) continue;
-    by_first_byte_[static_cast<uint8_t>(token.name.front())].push_back(token);
-    empty_ = false;
+  for (const AddedToken& token : tokens)
+    if (token.early == early && (!token.special || special == SpecialTokens::kRecognised))
+      tokens_.push_back(token);
+  std::ranges::sort(tokens_, {}, &AddedToken::name);
+  for (const AddedToken& token : tokens_) ++first_with_[byte_at(token.name, 0) + 1];
+  std::partial_sum(first_with_.begin(), first_with_.end(), first_with_.begin());
+}
+
+const AddedToken* AddedTokenFinder::longest_at(std::string_view text) const {
+  const uint8_t first = byte_at(text, 0);
+  auto candidates =
+      std::span(tokens_).subspan(first_with_[first], first_with_[first + 1] - first_with_[first]);
+  const AddedToken* longest = nullptr;
+  // Candidates share their first `length` bytes with the text. One with no more is before the
+  // others.
+  for (size_t length = 1; !candidates.empty(); ++length) {
+    if (candidates.front().name.size() == length) {
+      longest = &candidates.front();
+      candidates = candidates.subspan(1);
+    }
+    if (length == text.size()) break;
+    const auto same = std::ranges::equal_range(
+        candidates, byte_at(text, length), {},
+        [&](const AddedToken& token) { return byte_at(token.name, length); });
+    candidates = std::span(same);
   }
-  for (auto& candidates : by_first_byte_)
-    std::stable_sort(candidates.begin(), candidates.end(),
-                     [](const auto& a, const auto& b) { return a.name.size() > b.name.size(); });
+  return longest;
 }
 
 AddedTokenFinder::Match AddedTokenFinder::find(std::string_view text, size_t from) const {
-  for (size_t begin = from; !empty_ && begin < text.size(); ++begin) {
-    for (const AddedToken& token : by_first_byte_[static_cast<uint8_t>(text[begin])]) {
-      if (!text.substr(begin).starts_with(token.name)) continue;
-      size_t end = begin + token.name.size();
-      if (token.strips_right) end += leading_space(text.substr(end));
-      if (token.strips_left) begin = from + trailing_space_begin(text.substr(from, begin - from));
-      return {begin, end, &token};
-    }
+  for (size_t begin = from; !tokens_.empty() && begin < text.size(); ++begin) {
+    const AddedToken* const token = longest_at(text.substr(begin));
+    if (token == nullptr) continue;
+    size_t end = begin + token->name.size();
+    if (token->strips_right) end += leading_space(text.substr(end));
+    if (token->strips_left) begin = from + trailing_space_begin(text.substr(from, begin - from));
+    return {begin, end, token};
   }
   return {text.size(), text.size(), nullptr};
 }

@@ -42,10 +42,11 @@ struct AddedToken {
 };
 
 /// Finds added tokens in text as Hugging Face's tokenizers do: the leftmost, of several at one
-/// place the longest.
+/// place the longest. Its time hardly grows with the number of tokens.
 class AddedTokenFinder {
  public:
   /// Finds the tokens of `tokens` with this `early`, the special ones only if they are recognised.
+  /// No two have the same name.
   AddedTokenFinder(const std::vector<AddedToken>& tokens, bool early, SpecialTokens special);
 
   struct Match {
@@ -57,8 +58,11 @@ class AddedTokenFinder {
   Match find(std::string_view text, size_t from) const;
 
  private:
-  std::array<std::vector<AddedToken>, 256> by_first_byte_;  // each longest first
-  bool empty_ = true;
+  /// The longest token that `text`, which is not empty, begins with; null if there is none.
+  const AddedToken* longest_at(std::string_view text) const;
+
+  std::vector<AddedToken> tokens_;        // by name
+  std::array<size_t, 257> first_with_{};  // by their first byte: where in `tokens_` they begin
 };
 
 /// Names of our own forms of tokenizer.json, in the member "format", and their version.
