@@ -19,6 +19,14 @@ WindowScores scores_of(std::vector<int64_t> lengths, std::vector<float> scores) 
   return {std::move(lengths), static_cast<int64_t>(scores.size()) / windows, scores};
 }
 
+TEST(WindowScores, HaveTheNoiseThatIsSet) {
+  WindowScores scores = scores_of({4, 8}, {0, 0, 0, 0, 0, 0});
+  EXPECT_EQ(scores.noise(1), 0);
+  scores.set_noise(1, 2.0);
+  EXPECT_EQ(scores.noise(1), 2.0);
+  EXPECT_EQ(scores.noise(0), 0);
+}
+
 TEST(ByScore, TakesTheLargestSum) {
   const NextToken next = by_score(scores_of({4, 16}, {0.5f, 1.25f, 0, 1, 0.5f, 0}), 0.25);
   EXPECT_EQ(next.token, 1);

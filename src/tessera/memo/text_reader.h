@@ -20,7 +20,10 @@ class WindowScores {
   WindowScores() = default;
   /// lengths: of the k windows, in tokens, ascending; scores [k, V].
   WindowScores(std::vector<int64_t> lengths, int64_t vocabulary, std::vector<float> scores)
-      : lengths_(std::move(lengths)), vocabulary_(vocabulary), scores_(std::move(scores)) {}
+      : lengths_(std::move(lengths)),
+        vocabulary_(vocabulary),
+        scores_(std::move(scores)),
+        noise_(lengths_.size(), 0.0) {}
 
   /// Makes room for the scores of other windows, to be written afterwards.
   void reset(std::span<const int64_t> lengths, int64_t vocabulary) {
@@ -45,7 +48,7 @@ class WindowScores {
 
   /// Standard deviation of the window's scores for tokens that were not stored with it, as far as
   /// what was retrieved for this window tells; 0 if it tells nothing.
-  double noise(int64_t k) const { return noise_.empty() ? 0.0 : noise_[static_cast<size_t>(k)]; }
+  double noise(int64_t k) const { return noise_[static_cast<size_t>(k)]; }
   void set_noise(int64_t k, double noise) { noise_[static_cast<size_t>(k)] = noise; }
 
   /// One token's scores, shortest window first.
