@@ -263,6 +263,15 @@ TEST(ExactCorrelationMemory, RefusesAndStaysAsItWas) {
   EXPECT_THROW(memory.merge(ExactCorrelationMemory(64, 63)), UsageError);
   std::vector<float> read(64);
   EXPECT_THROW(memory.retrieve(two_rows, read), UsageError);
+  for (const int64_t beyond : {-1, 64}) {
+    EXPECT_THROW(memory.entry(beyond, 0), UsageError);
+    EXPECT_THROW(memory.entry(0, beyond), UsageError);
+  }
+  EXPECT_THROW(memory.bytes(60, 5), UsageError);
+  EXPECT_THROW(memory.bytes(-1, 1), UsageError);
+  EXPECT_THROW(memory.bytes(0, -1), UsageError);
+  EXPECT_THROW(memory.bytes(1, INT64_MAX), UsageError);
+  EXPECT_TRUE(memory.bytes(64, 0).empty());
   EXPECT_EQ(memory.bytes(), before);
   const auto bytes = std::make_shared<std::vector<std::byte>>(68);
   const std::span<std::byte> all(*bytes);

@@ -236,12 +236,17 @@ int64_t ExactCorrelationMemory::largest_entry() const {
 }
 
 int64_t ExactCorrelationMemory::entry(int64_t row, int64_t column) const {
+  check_argument(row >= 0 && row < rows_ && column >= 0 && column < columns_,
+                 "ExactCorrelationMemory: entry ({}, {}) of {} x {}", row, column, rows_, columns_);
   return with_numbers([&](auto numbers) -> int64_t {
     return numbers[static_cast<size_t>(row * columns_ + column)];
   });
 }
 
 std::vector<std::byte> ExactCorrelationMemory::bytes(int64_t first, int64_t rows) const {
+  check_argument(first >= 0 && rows >= 0 && first <= rows_ && rows <= rows_ - first,
+                 "ExactCorrelationMemory: {} rows from row {} of {} x {}", rows, first, rows_,
+                 columns_);
   const auto count = static_cast<size_t>(rows * columns_);
   std::vector<std::byte> bytes(count * static_cast<size_t>(bits() / 8));
   with_numbers([&](auto numbers) {

@@ -40,7 +40,7 @@ enum class Edit { kStore, kForget };
 /// it holds: not on their order, batches, threads, instruction set, merges, or on what was stored
 /// and forgotten in between. Entries have 32 bits, or 64 if one of them needs more; what was made
 /// from packed numbers that fit 16 bits is kept in 16 until it is written to. Every member throws
-/// UsageError on sizes that do not fit, and leaves C unchanged.
+/// UsageError on sizes and places that do not fit, and leaves C unchanged.
 class ExactCorrelationMemory {
  public:
   /// Holds nothing: C = 0. rows and columns up to 2^17.
