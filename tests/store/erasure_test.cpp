@@ -117,6 +117,18 @@ TEST_F(Erasure, EveryFileIsThatOfAStoreThatNeverHeldIt) {
   }
 }
 
+/// A command that was killed at its very end leaves numbers in the file that count its changes.
+TEST_F(Erasure, TheNextWriterEndsWhatAKilledOneDidNotCount) {
+  const auto ledger = store() / "ledger.sqlite";
+  memorize(store(), "name-101", secret(101));
+  const std::string settled = read_file(ledger);
+  std::string killed = settled;
+  for (const size_t offset : {43, 95}) killed[offset] = 7;
+  overwrite(ledger, killed);
+  MemoWriter(store()).checkpoint();
+  EXPECT_TRUE(read_file(ledger) == settled);
+}
+
 /// What a killed command left in SQLite's log is said, and gone with the next writer.
 TEST_F(Erasure, TheLogOfAKilledCommandIsEmptied) {
   {

@@ -59,7 +59,7 @@ Ledger::Ledger(const std::filesystem::path& path, Access access, const std::stri
   if (access == Access::kRead) return;
   // Deleted rows are overwritten, so that a name does not outlive its row.
   database_->execute("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON");
-  if (log_bytes() > 0) changes_when_tidy_ = -1;
+  if (log_bytes() > 0 || !database_->has_empty_counts()) changes_when_tidy_ = -1;
   database_->empty_log(sqlite::Database::Readers::kPass);  // of what a killed process left there
   if (format_ == kLedgerFormat) return;
   upgrade_ledger_tables(*database_, format_);

@@ -228,7 +228,7 @@ class Ledger {
   std::unique_ptr<sqlite::Transaction> snapshot_;
   int64_t vocabulary_;
   std::unique_ptr<sqlite::Database> copy_;  // from settle() to tidy()
-  int64_t changes_when_tidy_ = 0;           // of the database's rows; -1: the log was not empty
+  int64_t changes_when_tidy_ = 0;           // of the database's rows; -1: tidy() had not ended
 };
 
 }  // namespace tessera::store

@@ -120,7 +120,7 @@ bool Database::empty_log(Readers readers) {
 }
 
 bool Database::empty_log_and_counts() {
-  constexpr std::array<sqlite3_int64, 3> kCounts = {24, 40, 92};  // changes, schemas, and again
+  constexpr std::array<sqlite3_int64, 3> kCounts = {24, 92, 40};  // changes, and again, schemas
   constexpr std::array<uint8_t, 4> kOne = {0, 0, 0, 1};           // sqlite.org/fileformat2.html
   if (!empty_log(Readers::kPass)) return false;
   sqlite3_file* file = nullptr;
@@ -129,6 +129,11 @@ bool Database::empty_log_and_counts() {
     check(file->pMethods->xWrite(file, kOne.data(), kOne.size(), offset));
   check(file->pMethods->xSync(file, SQLITE_SYNC_NORMAL));
   return true;
+}
+
+bool Database::has_empty_counts() const {
+  Statement schemas(*this, "PRAGMA schema_version");  // which is written last
+  return schemas.step() && schemas.integer(0) == 1;
 }
 
 void Database::check(int code) const {

@@ -43,6 +43,8 @@ class Database {
   /// The same if nobody reads, and sets the numbers in the file's header that count its changes to
   /// 1, so that the file shows its content alone. Those numbers mean nothing while there is no log.
   bool empty_log_and_counts();
+  /// Whether it has done so since the last change, and was not killed before it ended.
+  bool has_empty_counts() const;
   /// Statements ask this now and then while they run, at least once for a piece of a document;
   /// where it is true they throw tessera::Interrupted. {}: never.
   void interrupt_when(std::function<bool()> condition);
