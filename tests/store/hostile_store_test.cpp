@@ -191,7 +191,7 @@ TEST_F(CircularPages, OfNamesThatAreForgotten) {
 
 TEST_F(CircularPages, OfPassages) {
   sql("WITH RECURSIVE n(i) AS (SELECT 3 UNION ALL SELECT i + 1 FROM n WHERE i < 40) INSERT INTO "
-      "words (rowid, text) SELECT i, text FROM n, words WHERE rowid = 1");
+      "words (rowid, text) SELECT i, text FROM n, words WHERE words.rowid = 1");
   lead_round("passages", "i, 1, printf('x%0900d', i)");
   const MemoStore opened(store());
   EXPECT_THAT(message_of<DataError>([&] {
