@@ -40,6 +40,30 @@ std::string wrapped(const std::string& text, size_t indent = 0) {
   return result;
 }
 
+/// CLI11 takes "[a,b]" for two values where an option may have several: a document of this name
+/// would be two others. A mark before it keeps it as it was typed.
+constexpr char kMark = '\1';
+
+/// Where an argument's value begins: behind the "=" of an option.
+size_t begin_of_value(std::string_view argument) {
+  const size_t equals = argument.starts_with("--") ? argument.find('=') : std::string_view::npos;
+  return equals == std::string_view::npos ? 0 : equals + 1;
+}
+
+std::string marked(std::string argument) {
+  const size_t begin = begin_of_value(argument);
+  const std::string_view value = std::string_view(argument).substr(begin);
+  if (value.starts_with(kMark) || (value.starts_with('[') && value.ends_with(']')))
+    argument.insert(begin, 1, kMark);
+  return argument;
+}
+
+std::string unmarked(std::string argument) {
+  const size_t begin = begin_of_value(argument);
+  if (std::string_view(argument).substr(begin).starts_with(kMark)) argument.erase(begin, 1);
+  return argument;
+}
+
 /// Names of options: "--error, --sample".
 std::string listed(const std::set<CLI::Option*>& options) {
   std::vector<std::string> names;
@@ -190,8 +214,9 @@ Option Verb::add(const std::string& name, const std::string& help, const std::st
                  Option::State value) {
   const auto state = std::make_shared<Option::State>(std::move(value));
   const auto read = [name, state](const CLI::results_t& texts) {
-    for (const auto& text : texts)
-      if (!state->within_bounds(text) || !state->read(text))
+    for (const std::string& argument : texts)
+      if (const std::string text = unmarked(argument);
+          !state->within_bounds(text) || !state->read(text))
         throw CLI::ConversionError(
             fmt::format("{} is '{}', expected {}", name, text, state->allowed()));
     return true;
@@ -420,12 +445,18 @@ std::function<void()> Verb::parse(int argc, const char* const* argv) {
     // What was misspelt leaves something else missing too; it says more.
     const auto unknown = app_->remaining(/*recurse=*/true);
     if (unknown.empty()) throw CommandLineError(verb.full_name(), message);
-    throw CommandLineError(verb.full_name(),
-                           fmt::format("unknown argument '{}'{}", unknown.front(),
-                                       verb.suggestion_for(unknown.front(), *this)));
+    const std::string first = unmarked(unknown.front());
+    throw CommandLineError(verb.full_name(), fmt::format("unknown argument '{}'{}", first,
+                                                         verb.suggestion_for(first, *this)));
   };
+  std::vector<std::string> arguments(argv, argv + argc);
+  std::vector<const char*> pointers;
+  for (std::string& argument : arguments) {
+    argument = marked(argument);
+    pointers.push_back(argument.c_str());
+  }
   try {
-    app_->parse(argc, argv);
+    app_->parse(argc, pointers.data());
   } catch (const CLI::CallForHelp&) {
     if (!app_->remaining(true).empty()) refuse("");
     return [this] { fmt::print("{}", app_->help()); };

@@ -137,6 +137,19 @@ TEST_F(MemoDocuments, AHistoryThatIsDamagedIsBadData) {
   }
 }
 
+/// CLI11 would take it for a list.
+TEST_F(MemoDocuments, AnIdInBracketsNamesNoOtherDocument) {
+  const std::string store = create();
+  done({"memorize", store, path("text.txt"), "--id=raven"});
+  done({"memorize", store, path("poems/raven"), "--id=[raven]"});
+  EXPECT_THAT(done({"forget", store, "[raven]"}), HasSubstr("[raven]: forgotten"));
+  const auto left = json({"documents", store})["data"];
+  ASSERT_EQ(left.size(), 1u);
+  EXPECT_EQ(left[0]["id"], "raven");
+  expect_refused(memo({"forget", store, "[lamb,raven]"}), 2, "no document '[lamb,raven]'");
+  expect_refused(memo({"forget", store, "--ids=[raven]"}), 2, "--ids=[raven]");
+}
+
 TEST_F(MemoDocuments, ForgetsWhatIsAskedForAndWarnsOfWhatStays) {
   const std::string store = create();
   write_text(path("poems/copy"), std::string("A preface.\n") + kRaven);
