@@ -217,6 +217,10 @@ TEST_F(ScalingLawStudies, SayTheSizesThatWereRun) {
   run("fig6", {{"inputs", 12}});
   EXPECT_THAT(written("fig6", "report.html"),
               HasSubstr("each of 1000 samples; N = 12, M = 5, d = 5, α = 1.5."));
+  run("fig1", {{"runs", 1}, {"inputs", 20}, {"alpha", 1.5}});
+  EXPECT_THAT(written("fig1", "report.html"), testing::Not(HasSubstr("here 1/d")));
+  EXPECT_THAT(run("fig4", {{"runs", 1}, {"inputs", 20}}).summary(),
+              testing::Not(HasSubstr("one run in thirty")));
 }
 
 TEST_F(ScalingLawStudies, ErrorsOfZeroHaveNoExponent) {

@@ -96,9 +96,11 @@ void run_finite_data_and_memory(StudyContext& context) {
   panels->add(std::move(right));
   results.add_chart(
       "errors", std::move(panels),
-      "The d/8 most frequent inputs of T samples stored equally (eq. 12, ρ = 0). Left: the error "
-      "falls as d^-(α-1), here 1/d, until the data bind it. Right: it falls as T^(-1+1/α) until "
-      "the memory binds it (Proposition 4, eq. 15). Bands: half a standard deviation.");
+      fmt::format("The d/8 most frequent inputs of T samples stored equally (eq. 12, ρ = 0). Left: "
+                  "the error falls as d^-(α-1){} until the data bind it. Right: it falls as "
+                  "T^(-1+1/α) until the memory binds it (Proposition 4, eq. 15). Bands: half a "
+                  "standard deviation.",
+                  settings.alpha == 2 ? ", here 1/d," : ""));
 
   ReferenceTable reference(context);
   reference.add_curve("T = 10000, d", d,
@@ -342,7 +344,7 @@ void run_error_rates(StudyContext& context) {
       "dimension", std::move(against_dimension),
       "Proposition 2 for q = p (eq. 13) and Proposition 3 for a threshold (eq. 14). The "
       "threshold's slope is flatter than its rate: the best P is about d / log d, so the error is "
-      "about (log d) / d.");
+      "about (log d / d)^(α-1).");
   auto against_samples =
       results.chart_of_points("Expected error, infinite memory", kLogSamples, kLogError, {either});
   against_samples->add(rate_through("T", T, T.back(), unseen.back(), of_data));
