@@ -35,6 +35,7 @@ export class MemoryText {
   drawArcs() {
     const box = this.element.getBoundingClientRect();
     if (box.width === 0) return;
+    this.arcs.setAttribute("height", 0);  // their old height does not count to that of the text
     this.arcs.setAttribute("width", this.element.clientWidth);
     this.arcs.setAttribute("height", this.element.scrollHeight);
     const top = (element) => {

@@ -127,6 +127,11 @@ describe("Write", () => {
     const weight = parseFloat(await places.first().locator("td.number").first().textContent());
     assert.ok(Math.abs(weight - 100 * loudest.weight) <= 0.5, `${weight} % is not ${loudest.weight}`);
     assert.equal(await page.locator("#write .arcs path").count(), await places.count());
+    assert.equal(await page.locator("#write .memory-text").evaluate((text) => {
+      const height = text.scrollHeight;
+      text.querySelector(".arcs").style.display = "none";
+      return height - text.scrollHeight;
+    }), 0);  // arcs make no room of their own
     assert.equal(await page.locator("#write .explained").textContent(), written[12].replace("\n", "\u21b5\n"));
     await page.getByRole("button", {name: "Layer 1, persistent memory"}).click();
     assert.equal(await places.count(), Math.min(12, reply.layers[0].slots.length));
