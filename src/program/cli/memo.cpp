@@ -82,10 +82,20 @@ void complete(const Command<jobs::Complete>& command) {
   InterruptGuard::stop_if_interrupted("interrupted");
 }
 
+/// Line breaks and runs of white space as one space.
+std::string one_line(const std::string& text) {
+  std::string line;
+  for (const char c : text) {
+    const bool space = c == '\n' || c == '\t' || c == ' ';
+    if (!space || (!line.empty() && line.back() != ' ')) line += space ? ' ' : c;
+  }
+  return line;
+}
+
 void print_places(const Command<jobs::Find>& command, const jobs::Find::Answer& found) {
   for (const auto& match : found.shown)
-    fmt::print("{}:{}: {}{}{}\n", match.document, match.line, match.before, match.text,
-               match.after);
+    fmt::print("{}:{}: {}\n", match.document, match.line,
+               one_line(match.before + match.text + match.after));
   say("{} in {}{}\n", counted(found.places, "place"), counted(found.documents, "document"),
       found.places > std::ssize(found.shown) ? "; --limit 0 prints all" : "");
 }
@@ -100,16 +110,6 @@ void print_history(const Command<jobs::History>& command, const jobs::History::A
         command.store);
   else if (command.job.begin)
     say("the store keeps a history of what is forgotten\n");
-}
-
-/// Line breaks and runs of white space as one space.
-std::string one_line(const std::string& text) {
-  std::string line;
-  for (const char c : text) {
-    const bool space = c == '\n' || c == '\t' || c == ' ';
-    if (!space || (!line.empty() && line.back() != ' ')) line += space ? ' ' : c;
-  }
-  return line;
 }
 
 void print_passages(const Command<jobs::Search>& command, const jobs::Search::Answer& found) {

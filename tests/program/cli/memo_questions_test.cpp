@@ -48,7 +48,7 @@ TEST_F(MemoQuestions, AnswersQuestionsAsPeopleTypeThem) {
   EXPECT_EQ(typed["text"].get<std::string>().substr(0, 10), "le I ponde");
 
   EXPECT_EQ(done({"find", store, "WEARY, over many"}),
-            "raven:1: Once upon a midnight dreary, while I pondered, weak and weary,\nOver many a "
+            "raven:1: Once upon a midnight dreary, while I pondered, weak and weary, Over many a "
             "quaint and curious volume of forgotten lore.\n");
   EXPECT_EQ(done({"find", store, "WEARY, over many", "--case"}), "");
   EXPECT_EQ(done({"find", store, "weary, Over", "--exact"}), "");
