@@ -19,9 +19,13 @@ auto in_place_of(const std::string& from, const std::string& to) {
 TEST_F(Damage, OfTheMatrix) {
   const std::string name = "memory.safetensors";
   expect_noticed(name, "is damaged: its checksum", [](auto& bytes) { bytes.back() ^= 1; });
-  expect_noticed(name, "truncated", [](auto& bytes) { bytes.resize(bytes.size() - 100); });
-  expect_noticed(name, "truncated", [](auto& bytes) { bytes.resize(40); });
-  expect_noticed(name, "too few", [](auto& bytes) { bytes.clear(); });
+  const std::string remedy = "; 'tessera memo verify --repair' rebuilds it from the ledger";
+  expect_noticed(name, "the file is truncated" + remedy,
+                 [](auto& bytes) { bytes.resize(bytes.size() - 100); });
+  expect_noticed(name, "truncated or not a safetensors file" + remedy,
+                 [](auto& bytes) { bytes.resize(40); });
+  expect_noticed(name, "too few for a safetensors file" + remedy,
+                 [](auto& bytes) { bytes.clear(); });
   expect_noticed(name, "checksum", in_place_of("\"change\":\"0\"", "\"change\":\"1\""));
   expect_noticed(name, "has format 'tessera-memo-matrix-7'", in_place_of("matrix-2", "matrix-7"));
   expect_noticed(name, "belongs to a store with", in_place_of("seed\\\":0", "seed\\\":1"));

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <limits>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -92,6 +93,18 @@ std::optional<memo::Packing> packing_of(const safetensors::File& file) {
   return packing;
 }
 
+/// The file, mapped. Where it is not a whole safetensors file, the message says how to mend that.
+safetensors::File opened(const std::filesystem::path& path) {
+  const std::string& name = path.native();
+  if (!is_there(path)) throw DataError(name, "is missing; {}", kRemedy);
+  try {
+    return safetensors::File::open(path, Mapping::kCopyOnWrite);
+  } catch (const DataError& error) {
+    const std::string_view complaint = error.what();
+    throw DataError(name, "{}; {}", complaint.substr(name.size() + 2), kRemedy);  // after "NAME: "
+  }
+}
+
 void check_owner(const safetensors::File& file, const StoreConfig& config, int32_t shard) {
   if (metadata(file, "format") != kMatrixFormat && is_packed(file))
     throw DataError(file.path(), "has format '{}', this version of Tessera reads '{}' and '{}'",
@@ -141,8 +154,7 @@ MatrixFile::MatrixFile(safetensors::File file, MatrixState state, std::string ow
 
 MatrixFile MatrixFile::open(const std::filesystem::path& path, const StoreConfig& config,
                             int32_t shard) {
-  if (!is_there(path)) throw DataError(path.native(), "is missing; {}", kRemedy);
-  auto file = safetensors::File::open(path, Mapping::kCopyOnWrite);
+  auto file = opened(path);
   check_owner(file, config, shard);
   check_tensor(file, config.memory.dimension);
   const std::string owner = owner_of(config, shard);
