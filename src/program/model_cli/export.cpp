@@ -1,9 +1,11 @@
 // tessera export --model DIR --out FILE
 // tessera export --model DIR --weights int8 --out DIR
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
+#include <string_view>
+#include <vector>
 
 #include "program/model_cli/model_verbs.h"
 #include "tessera/base/config.h"
@@ -12,6 +14,7 @@
 #include "tessera/base/interrupt.h"
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/model/language_model.h"
+#include "tessera/model/model_kind.h"
 
 namespace tessera::cli {
 namespace {
@@ -33,8 +36,16 @@ void export_format(const ExportArguments& options) {
                      options.out);
   const auto model = load_sequence_model(options.model);
   const auto source = source_of_model(options.model);
-  if (options.to.empty() && !source)
-    throw UsageError("--to is needed: {} was not imported from another format", options.model);
+  if (options.to.empty() && !source) {
+    std::vector<std::string_view> formats;
+    for (const WeightFormat& format : model_kind(model->kind()).weight_formats)
+      formats.push_back(format.name);
+    throw UsageError("--to is needed: {} was not imported from another format; {} {}",
+                     options.model, model->kind(),
+                     formats.empty()
+                         ? "can be written in none"
+                         : fmt::format("can be written as: {}", fmt::join(formats, ", ")));
+  }
   const ForeignFormat format = options.to.empty() ? *source : ForeignFormat{options.to, ""};
   const InterruptGuard guard;  // a signal waits until all is written
   export_weights(format, *model, options.out);

@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -72,10 +73,18 @@ Response Router::answer(Request& request, std::string& route) const {
     route = known.pattern;
     return known.handler(request);
   }
-  if (methods.empty())
-    throw ApiError(404, "there is nothing at {} {}; docs/server.md lists what there is",
-                   request.method, request.path)
+  if (methods.empty()) {
+    // A client whose base address lacks it.
+    const std::string versioned = "/v1" + request.path;
+    const bool lacks_version =
+        std::ranges::any_of(routes_, [path = parts_of(versioned)](const Route& known) {
+          return matched(known.parts, path).has_value();
+        });
+    throw ApiError(404, "there is nothing at {} {}; {}", request.method, request.path,
+                   lacks_version ? fmt::format("did you mean {}?", versioned)
+                                 : "docs/server.md lists what there is")
         .with_code("unknown_url");
+  }
   const std::string allowed = fmt::format("{}", fmt::join(methods, ", "));
   Response refused =
       ApiError(405, "{} does not take {}, expected {}", request.path, request.method, allowed)

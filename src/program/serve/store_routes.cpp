@@ -218,7 +218,9 @@ std::shared_ptr<ServedStore> store_of(const Service& service, const Request& req
   std::vector<std::string> names;
   for (const auto& model : service.models.all())
     if (model->store) names.push_back(model->name);
-  throw ApiError(404, "there is no store '{}', expected one of: {}", name, fmt::join(names, ", "))
+  throw ApiError(404, "there is no store '{}', {}", name,
+                 names.empty() ? "this server has none"
+                               : fmt::format("expected one of: {}", fmt::join(names, ", ")))
       .with_code("store_not_found");
 }
 

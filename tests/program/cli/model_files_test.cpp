@@ -204,8 +204,9 @@ TEST_F(ModelFiles, ImportRefusesWithTheReason) {
   expect_refused(import("nanogpt", path("x.safetensors")), 3, "x.safetensors");
   expect_refused(import("nanomosaics", path("text.txt")), 3, "text.txt");
   EXPECT_FALSE(std::filesystem::exists(path("imported/model.safetensors")));
-  expect_refused(tessera({"export", "--model", path("model"), "--out", path("w")}), 2,
-                 "--to is needed");
+  expect_refused(
+      tessera({"export", "--model", path("model"), "--out", path("w")}), 2,
+      "was not imported from another format; memory_mosaic can be written as: nanomosaics");
 }
 
 TEST_F(ModelFiles, ForwardWritesOutputsAndGradients) {

@@ -424,6 +424,9 @@ TEST(Completions, WhatMakesNoSenseIsRefusedByName) {
   EXPECT_EQ(tiny.ask("POST", "/v1/completions", "{}", "text/plain").status, 415);
   EXPECT_EQ(tiny.ask("GET", "/v1/completions").status, 405);
   EXPECT_EQ(tiny.ask("GET", "/v2/completions").status, 404);
+  const Response without_version = tiny.ask("POST", "/completions", "{}");
+  EXPECT_EQ(without_version.status, 404);
+  EXPECT_THAT(without_version.body, HasSubstr("did you mean /v1/completions?"));
 }
 
 TEST(Completions, NullsAreDefaultsAndEmptyPromptsBeginAText) {

@@ -58,7 +58,11 @@ TEST_F(Stores, WhatCannotBeStoredIsRefused) {
   EXPECT_EQ(tiny_.post(kDocuments, {{"id", ""}, {"text", "a"}}).status, 400);
   EXPECT_EQ(tiny_.post(kDocuments, {{"id", "x"}}).status, 400);
   EXPECT_EQ(tiny_.ask("POST", kDocuments, "<a>", "application/xml").status, 415);
-  EXPECT_EQ(tiny_.ask("GET", "/v1/stores/other/documents").status, 404);
+  const Response other = tiny_.ask("GET", "/v1/stores/other/documents");
+  EXPECT_EQ(other.status, 404);
+  EXPECT_THAT(other.body, HasSubstr("there is no store 'other', expected one of: books"));
+  EXPECT_THAT(TinyService().ask("GET", "/v1/stores/other/documents").body,
+              HasSubstr("there is no store 'other', this server has none"));
   EXPECT_EQ(tiny_.ask("GET", kDocuments + "/..%2F..%2Fetc%2Fpasswd").status, 404);
   const Response unknown = tiny_.ask("GET", kDocuments + "/ome");
   EXPECT_EQ(unknown.status, 404);
