@@ -110,6 +110,8 @@ void print_history(const Command<jobs::History>& command, const jobs::History::A
         command.store);
   else if (command.job.begin)
     say("the store keeps a history of what is forgotten\n");
+  else if (history.events.empty())
+    say("nothing was forgotten since the history was begun\n");
 }
 
 void print_passages(const Command<jobs::Search>& command, const jobs::Search::Answer& found) {

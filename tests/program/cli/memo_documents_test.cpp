@@ -112,6 +112,9 @@ TEST_F(MemoDocuments, UpdateLeavesOutAndPrunes) {
             "raven: 121 tokens, 333 pairs\n");
   EXPECT_EQ(done({"update", store, path("poems")}), "old/lamb: 56 tokens, 122 pairs\n");
   done({"history", store, "--begin"});
+  const Outcome begun = memo({"history", store});
+  EXPECT_EQ(begun.out, "");
+  EXPECT_EQ(begun.err, "nothing was forgotten since the history was begun\n");
   std::filesystem::remove(path("poems/raven"));
   EXPECT_EQ(done({"update", store, path("poems")}), "") << "only --prune forgets";
   const Outcome pruned = memo({"update", store, path("poems"), "--prune"});
