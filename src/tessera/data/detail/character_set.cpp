@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <utility>
 
 #include "tessera/base/utf8.h"
@@ -76,7 +77,7 @@ class Converter {
   Converter(const Converter&) = delete;
   Converter& operator=(const Converter&) = delete;
 
-  bool is_known() const { return converter_ != reinterpret_cast<iconv_t>(-1); }
+  bool is_known() const { return converter_ != reinterpret_cast<iconv_t>(intptr_t{-1}); }
 
   std::string converted(std::string_view bytes) {
     std::string text;
