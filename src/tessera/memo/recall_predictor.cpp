@@ -65,12 +65,6 @@ double cost_of(int32_t shards, int64_t dimension) {
   return shards * d * d * d * d;
 }
 
-std::vector<int32_t> joined(const std::vector<std::vector<int32_t>>& documents) {
-  std::vector<int32_t> all;
-  for (const auto& document : documents) all.insert(all.end(), document.begin(), document.end());
-  return all;
-}
-
 }  // namespace
 
 SizePlan plan_memory(const std::vector<std::vector<int32_t>>& documents,
@@ -78,7 +72,7 @@ SizePlan plan_memory(const std::vector<std::vector<int32_t>>& documents,
   if (config.code == WindowCodeKind::kBound)
     return choose(BoundWindowPredictor(documents, window_lengths(config), config.vocabulary,
                                        kProbes, seed, config.shards));
-  return choose(WindowErrorPredictor(joined(documents), config, kProbes, seed));
+  return choose(WindowErrorPredictor(documents, config, kProbes, seed));
 }
 
 SizePlan plan_shards(const std::vector<std::vector<int32_t>>& documents, TextMemoryConfig& config,

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <span>
+#include <unordered_map>
+#include <utility>
 
 #include "tessera/base/error.h"
 #include "tessera/base/statistics.h"
@@ -15,105 +18,169 @@ namespace {
 // Windows visited for each shared part; if there are more, a sample.
 constexpr int64_t kMostVisits = 8192;
 
-/// Tokens of a layer's windows, heads^layer.
-int64_t window_length(const TextMemoryConfig& config, int32_t layer) {
-  int64_t tokens = 1;
-  while (layer-- > 0) tokens *= config.heads;
-  return tokens;
-}
-
 /// One comparable part of a layer's key: `length` tokens that start `reach` before the position.
 struct Part {
+  size_t layer;
   int64_t reach, length;
-  int64_t window;  // of the whole key
 };
 
-std::vector<Part> parts_of(const TextMemoryConfig& config, int64_t tokens) {
+std::vector<Part> parts_of(std::span<const int64_t> windows, int32_t heads) {
   std::vector<Part> parts;
-  for (int32_t layer = 1; layer <= config.layers; ++layer) {
-    const int64_t window = window_length(config, layer), length = window / config.heads;
-    if (window >= tokens) break;
-    for (int32_t slot = 0; slot < config.heads; ++slot)
-      parts.push_back({window - slot * length, length, window});
-  }
+  for (size_t layer = 0; layer < windows.size(); ++layer)
+    for (int32_t slot = 0; slot < heads; ++slot) {
+      const int64_t length = windows[layer] / heads;
+      parts.push_back({layer, windows[layer] - slot * length, length});
+    }
   return parts;
 }
 
-void check_windows(std::span<const int32_t> tokens, const TextMemoryConfig& config) {
+/// Tokens of each layer's windows, heads^layer, as far as a document of `longest` tokens fills
+/// them.
+std::vector<int64_t> windows_within(int64_t longest, const TextMemoryConfig& config) {
+  std::vector<int64_t> windows;
+  int64_t window = config.heads;
+  for (int32_t layer = 0; layer < config.layers && window < longest; ++layer) {
+    windows.push_back(window);
+    window *= config.heads;  // fits 64 bits, as the one before is below 2^31
+  }
+  return windows;
+}
+
+void check_text(const std::vector<std::vector<int32_t>>& documents,
+                const TextMemoryConfig& config) {
   check_argument(
       config.heads >= 1 && config.layers >= 1 && config.layers <= 16,
       "WindowErrorPredictor: {} heads and {} layers; at least 1 of each and at most 16 layers",
       config.heads, config.layers);
   check_argument(config.vocabulary >= 1,
                  "WindowErrorPredictor: vocabulary is {}, expected at least 1", config.vocabulary);
-  for (const int32_t token : tokens)
-    check_argument(token >= 0 && token < config.vocabulary,
-                   "WindowErrorPredictor: token {}, expected less than the vocabulary, {}", token,
-                   config.vocabulary);
-  check_argument(
-      static_cast<int64_t>(tokens.size()) > config.heads,
-      "WindowErrorPredictor: {} tokens are too few for a window of {} and its next token",
-      tokens.size(), config.heads);
+  size_t longest = 0, tokens = 0;
+  for (const auto& document : documents) {
+    longest = std::max(longest, document.size());
+    tokens += document.size();
+    for (const int32_t token : document)
+      check_argument(token >= 0 && token < config.vocabulary,
+                     "WindowErrorPredictor: token {}, expected less than the vocabulary, {}", token,
+                     config.vocabulary);
+  }
+  check_argument(std::cmp_greater(longest, config.heads),
+                 "WindowErrorPredictor: no document holds a window of {} and its next token",
+                 config.heads);
+  check_argument(tokens <= INT32_MAX, "WindowErrorPredictor: {} tokens, expected at most {}",
+                 tokens, INT32_MAX);
 }
 
 }  // namespace
 
-WindowErrorPredictor::WindowErrorPredictor(std::span<const int32_t> tokens,
-                                           const TextMemoryConfig& config, int64_t probes,
-                                           uint64_t seed)
-    : config_(config) {
-  check_windows(tokens, config);
-  const PartIndex index = index_parts(tokens);
-  count_energy(tokens);
-  group_of_token_ = theory::group_outputs(energy_of_token_, groups_);
-  const auto chosen = choose(std::ssize(tokens) - config.heads, probes, seed);
-  probes_ = theory::parallel_runs(std::ssize(chosen), [&](int64_t k) {
-    return make_probe(tokens, config.heads + chosen[static_cast<size_t>(k)], index);
+/// The documents' tokens, one after the other, and which of them write.
+struct WindowErrorPredictor::Text {
+  Text(const Documents& documents, const TextMemoryConfig& config);
+
+  int64_t size() const { return std::ssize(tokens); }
+  uint64_t hash(int64_t begin, int64_t length) const {
+    return hash_tokens(
+        std::span(tokens).subspan(static_cast<size_t>(begin), static_cast<size_t>(length)));
+  }
+  /// Whether so many tokens of its document are before a position.
+  bool holds_window(int64_t position, int64_t window) const {
+    return position - window >= begins[static_cast<size_t>(position)];
+  }
+  std::vector<int32_t> writers_of(int64_t window) const;
+
+  std::vector<int32_t> tokens;
+  std::vector<int32_t> begins;   // of each token, where its document begins
+  std::vector<int64_t> windows;  // tokens, of the layers that a document can fill
+  /// Of each layer and position the first one in its document with the same window and token, which
+  /// writes this pair; -1 where there is no window.
+  std::vector<std::vector<int32_t>> writers;
+};
+
+WindowErrorPredictor::Text::Text(const Documents& documents, const TextMemoryConfig& config) {
+  size_t longest = 0;
+  for (const auto& document : documents) {
+    begins.insert(begins.end(), document.size(), static_cast<int32_t>(tokens.size()));
+    tokens.insert(tokens.end(), document.begin(), document.end());
+    longest = std::max(longest, document.size());
+  }
+  windows = windows_within(static_cast<int64_t>(longest), config);
+  writers = theory::parallel_runs(std::ssize(windows), [&](int64_t layer) {
+    return writers_of(windows[static_cast<size_t>(layer)]);
   });
 }
 
-WindowErrorPredictor::PartIndex WindowErrorPredictor::index_parts(
-    std::span<const int32_t> tokens) const {
-  const auto n = static_cast<int64_t>(tokens.size());
-  const auto parts = parts_of(config_, n);
+std::vector<int32_t> WindowErrorPredictor::Text::writers_of(int64_t window) const {
+  std::vector<int32_t> found(tokens.size(), -1);
+  std::unordered_map<uint64_t, int32_t> first;  // of the document's pairs
+  for (int64_t i = 0; i < size(); ++i) {
+    if (begins[static_cast<size_t>(i)] == i) first = decltype(first)();  // clear() keeps its room
+    if (holds_window(i, window))
+      found[static_cast<size_t>(i)] =
+          first.try_emplace(hash(i - window, window + 1), static_cast<int32_t>(i)).first->second;
+  }
+  return found;
+}
+
+WindowErrorPredictor::WindowErrorPredictor(const Documents& documents,
+                                           const TextMemoryConfig& config, int64_t probes,
+                                           uint64_t seed)
+    : config_(config) {
+  check_text(documents, config);
+  const Text text(documents, config);
+  const PartIndex index = index_parts(text);
+  count_energy(text);
+  group_of_token_ = theory::group_outputs(energy_of_token_, groups_);
+  std::vector<int32_t> places;
+  for (int64_t i = 0; i < text.size(); ++i)
+    if (text.holds_window(i, config.heads)) places.push_back(static_cast<int32_t>(i));
+  const auto chosen = choose(std::ssize(places), probes, seed);
+  probes_ = theory::parallel_runs(std::ssize(chosen), [&](int64_t k) {
+    const int64_t place = chosen[static_cast<size_t>(k)];
+    return make_probe(text, places[static_cast<size_t>(place)], index);
+  });
+}
+
+void WindowErrorPredictor::count_energy(const Text& text) {
+  energy_of_token_.assign(static_cast<size_t>(config_.vocabulary), 0.0);
+  for (const auto& writers : text.writers)
+    for (int64_t i = 0; i < text.size(); ++i)
+      if (writers[static_cast<size_t>(i)] == i) {
+        energy_of_token_[static_cast<size_t>(text.tokens[static_cast<size_t>(i)])] += 1;
+        ++associations_;
+      }
+}
+
+WindowErrorPredictor::PartIndex WindowErrorPredictor::index_parts(const Text& text) const {
+  const auto parts = parts_of(text.windows, config_.heads);
   return theory::parallel_runs(std::ssize(parts), [&](int64_t k) {
+    const Part& part = parts[static_cast<size_t>(k)];
     PartIndex::value_type written;
-    for (int64_t i = parts[k].window; i < n; ++i)
-      written.emplace_back(hash_tokens(tokens.subspan(i - parts[k].reach, parts[k].length)),
-                           static_cast<int32_t>(i));
+    for (int64_t i = 0; i < text.size(); ++i)
+      if (text.writers[part.layer][static_cast<size_t>(i)] == i)
+        written.emplace_back(text.hash(i - part.reach, part.length), static_cast<int32_t>(i));
     std::ranges::sort(written);
     return written;
   });
 }
 
-void WindowErrorPredictor::count_energy(std::span<const int32_t> tokens) {
-  energy_of_token_.assign(static_cast<size_t>(config_.vocabulary), 0.0);
-  const auto n = static_cast<int64_t>(tokens.size());
-  for (int32_t layer = 1; layer <= config_.layers; ++layer) {
-    const int64_t window = window_length(config_, layer);
-    if (window >= n) break;  // the next one might not fit 64 bits
-    for (int64_t i = window; i < n; ++i, ++associations_) energy_of_token_[tokens[i]] += 1;
-  }
-}
-
-WindowErrorPredictor::Probe WindowErrorPredictor::make_probe(std::span<const int32_t> tokens,
-                                                             int64_t position,
+WindowErrorPredictor::Probe WindowErrorPredictor::make_probe(const Text& text, int64_t position,
                                                              const PartIndex& index) const {
-  const auto parts = parts_of(config_, static_cast<int64_t>(tokens.size()));
+  const auto parts = parts_of(text.windows, config_.heads);
   const double share = 1.0 / config_.heads;  // of a part in its key
-  const int32_t right = tokens[position];
+  const int32_t right = text.tokens[static_cast<size_t>(position)];
   std::map<int32_t, double> interference;
   Probe probe;
   for (size_t k = 0; k < parts.size(); ++k) {
-    if (position < parts[k].window) continue;
+    const int32_t its_own = text.writers[parts[k].layer][static_cast<size_t>(position)];
+    if (its_own < 0) continue;
     probe.layers += share;
-    const uint64_t hash = hash_tokens(tokens.subspan(position - parts[k].reach, parts[k].length));
+    const uint64_t hash = text.hash(position - parts[k].reach, parts[k].length);
     const auto writers =
         std::ranges::equal_range(index[k], hash, {}, &PartIndex::value_type::value_type::first);
     const int64_t stride = (std::ssize(writers) + kMostVisits - 1) / kMostVisits;
     for (int64_t i = 0; i < std::ssize(writers); i += stride)
-      if (const int32_t writer = writers[i].second; writer != position)
-        interference[tokens[writer]] += share * static_cast<double>(stride);
+      if (const int32_t writer = writers[i].second; writer != its_own)
+        interference[text.tokens[static_cast<size_t>(writer)]] +=
+            share * static_cast<double>(stride);
   }
   const auto rival = [&](int32_t token, double score) {
     return Rival{score, energy_of_token_[token], group_of_token_[token]};

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -10,21 +9,23 @@
 
 namespace tessera::memo {
 
-/// Predicts the recall of a correlation matrix memory of text (Zanzotto et al. 2025), decoded by
-/// score: the key of a window of tokens is stored with the token that follows it, at every
-/// position; layer k uses windows of heads^k tokens, and all layers share one d x d matrix. A key
-/// joins `heads` projected parts, so windows with equal parts interfere. The text is one document.
+/// Predicts the recall of a TextMemory under the paper's code (Zanzotto et al. 2025), decoded by
+/// score: the key of a window of tokens is stored with the token that follows it, each such pair
+/// once for each document; layer k uses windows of heads^k tokens, and all layers share one d x d
+/// matrix. A key joins `heads` projected parts, so windows with equal parts interfere.
 ///
 /// Besides the noise, as theory::predicted_error has it, it knows the deterministic interference: a
 /// window that shares j of the h parts of the probe adds j / h to the score of its own next token.
 /// It predicts about a tenth too little error, because it leaves out how such overlaps vary.
 class WindowErrorPredictor final : public RecallPredictor {
  public:
-  /// Indexes tokens [n] and picks at most `probes` positions by `seed`. config: its heads, layers
-  /// and vocabulary are read. Throws UsageError on heads, layers or vocabulary below 1, on a token
-  /// outside the vocabulary, and on a text too short for one window.
-  WindowErrorPredictor(std::span<const int32_t> tokens, const TextMemoryConfig& config,
-                       int64_t probes, uint64_t seed);
+  using Documents = std::vector<std::vector<int32_t>>;
+
+  /// Indexes the documents' tokens and picks at most `probes` positions by `seed`. config: its
+  /// heads, layers and vocabulary are read. Throws UsageError on heads, layers or vocabulary below
+  /// 1, on a token outside the vocabulary, and if no document is longer than the shortest window.
+  WindowErrorPredictor(const Documents& documents, const TextMemoryConfig& config, int64_t probes,
+                       uint64_t seed);
 
   int64_t associations() const override { return associations_; }
   int64_t probes() const override { return static_cast<int64_t>(probes_.size()); }
@@ -48,9 +49,11 @@ class WindowErrorPredictor final : public RecallPredictor {
   /// For each part of a key, the positions that wrote it, sorted by what it reads.
   using PartIndex = std::vector<std::vector<std::pair<uint64_t, int32_t>>>;
 
-  PartIndex index_parts(std::span<const int32_t> tokens) const;
-  void count_energy(std::span<const int32_t> tokens);
-  Probe make_probe(std::span<const int32_t> tokens, int64_t position, const PartIndex& index) const;
+  struct Text;
+
+  void count_energy(const Text& text);
+  PartIndex index_parts(const Text& text) const;
+  Probe make_probe(const Text& text, int64_t position, const PartIndex& index) const;
   double recall(const Probe& probe, int64_t dimension) const;
 
   TextMemoryConfig config_;
