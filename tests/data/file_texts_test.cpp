@@ -206,7 +206,7 @@ TEST_F(FileTexts, SayThatCtrlCEndedTheReaderOfAPdf) {
   write_file(folder_ / "a.pdf", "%PDF-1.4");
   write_file(folder_ / "pdftotext", "#!/bin/sh\nkill -INT $$\n");
   std::filesystem::permissions(folder_ / "pdftotext", std::filesystem::perms::owner_all);
-  const std::map<std::string, std::string> here = {{"PATH", folder_.path()}};
+  const std::map<std::string, std::string> here = {{"PATH", folder_.path().native()}};
   const test::Environment with_program(here);
   EXPECT_THAT(refusal_of(folder_ / "a.pdf"), HasSubstr("pdftotext cannot read it"));
   const InterruptGuard guard;

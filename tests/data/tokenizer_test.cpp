@@ -104,12 +104,13 @@ TEST(Tokenizer, AddedTokensFollowTheirFlags) {
 TEST(Tokenizer, TheLongestAddedTokenAtAPlaceIsFound) {
   Json json = small_bpe_json();
   json["added_tokens"] = Json::array();
-  for (const char* name : {"<", "<a", "<a><b>", "<b", "é", "éé", "é!", "\x7F"})
+  for (const char* name : {"<a", "<a><b>", "<ab", "<b", "éé", "ééé", "éé!", "\x7F"})
     json["added_tokens"].push_back(
         {{"id", 300 + json["added_tokens"].size()}, {"content", name}, {"special", false}});
   const auto tokenizer = parsed(json);
-  EXPECT_THAT(tokenizer.encode("<<a<a><b<a><b>"), ElementsAre(300, 301, 301, '>', 303, 302));
-  EXPECT_THAT(tokenizer.encode("ééé!é\x7F\xC3"), ElementsAre(305, 306, 304, 307, 0xC3));
+  EXPECT_THAT(tokenizer.encode("<<a<a><b<a><b><abc"),
+              ElementsAre('<', 300, 300, '>', 303, 301, 302, 'c'));
+  EXPECT_THAT(tokenizer.encode("ééééé!éé\x7F\xC3"), ElementsAre(305, 306, 304, 307, 0xC3));
 }
 
 // Speech models have a token for each sound. Time that grows with their number would take minutes.
