@@ -14,6 +14,7 @@
 #include "program/jobs/store_files.h"
 #include "program/jobs/store_jobs.h"
 #include "tessera/base/config.h"
+#include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/report/table.h"
 #include "tessera/store/certificate.h"
@@ -225,6 +226,17 @@ void print_created(const Command<jobs::Create>& command, const jobs::Create::Ans
              fmt::join(memo::window_lengths(memory), ", "), made.tokenizer, memory.seed);
 }
 
+void create(const Command<jobs::Create>& command) {
+  const bool plans = !command.job.plan_from.empty();
+  if (plans && !command.job.error)
+    throw UsageError(
+        "--plan-from needs --error, the share of tokens that may be recalled wrongly; for example "
+        "--error 0.01");
+  if (!plans && command.job.error)
+    throw UsageError("--error needs --plan-from, a text or a folder of texts to plan for");
+  print_answer(command, print_created);
+}
+
 void print_merged(const Command<jobs::Merge>& command, const jobs::Merge::Answer& made) {
   fmt::print("{}: {} of {}, {} tokens, {} pairs\n", command.store,
              counted(made.totals.documents, "document"), counted(made.stores, "store"),
@@ -305,7 +317,7 @@ void add_memo(Verb& program) {
   Verb& memo = program.verb(
       "memo",
       "A memory of documents: recites them, names the source of each token, forgets exactly");
-  add_job<jobs::Create>(memo, {}, answers(print_created), "The folder to create");
+  add_job<jobs::Create>(memo, {}, create, "The folder to create");
   add_memo_memorize(memo);
   add_memo_update(memo);
   add_memo_recall(memo);
