@@ -138,7 +138,7 @@ struct Variant {
 
 class MemoVariant : public ::testing::TestWithParam<Variant> {};
 
-TEST_P(MemoVariant, RecitesWhatItMemorised) {
+TEST_P(MemoVariant, RecitesWhatItMemorized) {
   MemoConfig config = GetParam().config;
   config.vocabulary = 500;
   config.dimension = 512;

@@ -192,7 +192,7 @@ int64_t Memo::forget(const at::Tensor& tokens) {
 
 /// The sum over the layers of their last `count` keys [B, count, d], for x = X^(1). Between layers
 /// the encodings are retrieved from C^(k) (alpha = 0; the paper and MeMoHF), computed as when
-/// memorising (1; MeMoPyTorch), or mixed (1/2 is MeMoCMM's mean).
+/// memorizing (1; MeMoPyTorch), or mixed (1/2 is MeMoCMM's mean).
 at::Tensor Memo::query(at::Tensor x, MemoWindows windows, int64_t count) const {
   at::Tensor sum = at::zeros({x.size(0), count, config_.dimension});
   for (int64_t k = 1; k <= config_.layers; ++k) {

@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 2> enum_names(SequenceEncoding) {
   return {"jlt", "product"};
 }
 
-/// Which windows of a text are memorised. kBlocks: those that follow one another without overlap
+/// Which windows of a text are memorized. kBlocks: those that follow one another without overlap
 /// (the paper's Flat_h and Sel_h); kEveryPosition: one that ends at every token (the authors' code
 /// since 14 January 2025).
 enum class MemoWindows { kBlocks, kEveryPosition };
@@ -55,7 +55,7 @@ struct MemoConfig {
     field("heads", heads, "slots of a key, h; divides dimension", kSizes);
     field("layers", layers, "l: windows of h, h^2, ..., h^l tokens", config::between(1, 20));
     field("encoding", encoding, "how h vectors become one");
-    field("windows", windows, "which windows of a text are memorised");
+    field("windows", windows, "which windows of a text are memorized");
     field("projection", projection, "the matrix that projects a vector into its slot");
     field("alpha", alpha,
           "share of the computed sequence encodings when reading, the rest is retrieved from the "
@@ -70,7 +70,7 @@ struct MemoConfig {
   void check() const;
 };
 
-/// MeMo: a language model of correlation memories that memorises text in one pass (Zanzotto et al.
+/// MeMo: a language model of correlation memories that memorizes text in one pass (Zanzotto et al.
 /// 2025, sec. 3). A row of T tokens writes, for k = 1, ..., l, the key of its windows of h^k tokens
 /// with the token that follows; reading adds up the keys of the last h, h^2, ..., h^l tokens, so
 /// that a stored continuation scores about l. Its codes are random and fixed.

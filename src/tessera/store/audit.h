@@ -17,7 +17,7 @@ namespace tessera::store {
 /// each (Maini et al. 2024; Shi et al. 2024; definitions as in open-unlearning).
 struct TextAudit {
   int64_t tokens = 0;  ///< asked for: those after the shortest window
-  /// Exact memorisation: the share of them that the memory recalls.
+  /// Exact memorization: the share of them that the memory recalls.
   double recalled = 0;
   /// Extraction strength: 1 - k / n, where from the k-th of the n tokens on all are recalled.
   double extraction = 0;

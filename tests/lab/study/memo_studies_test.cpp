@@ -128,7 +128,7 @@ TEST_F(MemoStudies, SeveralLayersSayWhichTextsTheyReadWhereTheAuthorsReadMore) {
   };
   const std::string of_two = differences(2);
   EXPECT_THAT(of_two, HasSubstr("2 texts of the first and of the last batch are read"));
-  EXPECT_THAT(of_two, HasSubstr("section 3.2 memorises blocks without overlap"));
+  EXPECT_THAT(of_two, HasSubstr("section 3.2 memorizes blocks without overlap"));
   std::filesystem::remove_all(folder_.path() / "multi-layer");
   EXPECT_THAT(differences(30), testing::Not(HasSubstr("where the authors read all")));
 }

@@ -257,7 +257,7 @@ void draw(StudyContext& context, const std::vector<Answers>& all, double thresho
   chart->add({"threshold", {{threshold, 0}, {threshold, highest}}, SeriesStyle::kReference});
   context.results().add_chart(
       "scores-histogram", std::move(chart),
-      "Forgetting subtracts what memorising added to C (section 3.2): contexts of a forgotten "
+      "Forgetting subtracts what memorizing added to C (section 3.2): contexts of a forgotten "
       "document are answered like those of one never seen. Shares in steps of 0.1. Unknown: not "
       "even the last four tokens occur in a document kept. Threshold: the largest score that noise "
       "alone is expected to reach.");

@@ -40,7 +40,7 @@ const Memo& KeptMemo::after(int64_t batches) {
   if (!memo_) begin(batches);
   while (held_ < batches) {
     for (const at::Tensor& rows : texts_(held_ + 1).split(kRowsAtOnce)) {
-      InterruptGuard::stop_if_interrupted("stopped while memorising texts");
+      InterruptGuard::stop_if_interrupted("stopped while memorizing texts");
       memo_->memorize(rows);
     }
     ++held_;

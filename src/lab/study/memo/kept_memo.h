@@ -12,7 +12,7 @@
 
 namespace tessera::memo_study {
 
-/// A MeMo that memorises batches of texts one after the other. After each its memories are written
+/// A MeMo that memorizes batches of texts one after the other. After each its memories are written
 /// to a file, so that a study that was stopped goes on with the next batch. Memories of a study
 /// that are filled in turn may share the file: it holds the one that was last at work.
 class KeptMemo {

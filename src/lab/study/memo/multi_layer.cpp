@@ -43,7 +43,7 @@ struct MultiLayerSettings {
     field("encodings", encodings, "encodings of sequences: jlt, product");
     field("vocabulary", vocabulary, "number of different tokens, V");
     field("texts", texts, "texts of a batch, of 1025 tokens", config::at_least(1));
-    field("batches", batches, "batches memorised one after the other", config::at_least(1));
+    field("batches", batches, "batches memorized one after the other", config::at_least(1));
     field("texts_read", texts_read, "texts of the first and last batch that are read",
           config::at_least(1));
   }
@@ -180,7 +180,7 @@ MemoConfig memo_config(const MultiLayerSettings& settings, const Run& run) {
           .encoding = run.encoding};
 }
 
-/// Memorises batch after batch and reads from the first and the last; each recall is a part of the
+/// Memorizes batch after batch and reads from the first and the last; each recall is a part of the
 /// study, with what the noise law says beside it.
 void measure(const Run& run, StudyContext& context, Record& record, Progress& progress,
              int64_t& done) {
@@ -298,8 +298,8 @@ void run_multi_layer(StudyContext& context) {
       "The authors' plots begin at 0 tokens: each of their points has one batch more than it "
       "shows. Here all tokens stored are counted.");
   context.results().add_difference(
-      "As in the authors' code that gave their numbers, windows of every position are memorised "
-      "and their encodings are computed again to read them; section 3.2 memorises blocks without "
+      "As in the authors' code that gave their numbers, windows of every position are memorized "
+      "and their encodings are computed again to read them; section 3.2 memorizes blocks without "
       "overlap and retrieves the encodings from memories between the layers.");
   context.results().add_difference(
       "Published numbers are those of the authors' results file; the paper draws curves. Its text "

@@ -276,11 +276,11 @@ class Unlearning {
 void tabulate(StudyContext& context, const std::vector<Outcome>& all) {
   Table table(
       "What is left of authors that are to be forgotten. Verbatim: how much of an answer is said "
-      "as it was learnt (ROUGE-L). Exact memorisation: share of its tokens that are predicted. "
+      "as it was learnt (ROUGE-L). Exact memorization: share of its tokens that are predicted. "
       "Extraction strength: share of it that is predicted once its beginning is given. Utility: "
       "how well what stays is answered",
       {"subject", "forgotten (%)", "forget quality (p)", "utility", "verbatim",
-       "exact memorisation", "extraction strength", "seconds to forget"});
+       "exact memorization", "extraction strength", "seconds to forget"});
   for (const auto& [name, share, measures, quality] : all) {
     table.add_row({name, Cell::fixed(100 * share, 0), Cell::fixed(quality, 4),
                    Cell::fixed(measures.utility, 3), Cell::fixed(measures.verbatim, 3),

@@ -1,4 +1,4 @@
-// The documents of a store: how full it is, memorising files, forgetting.
+// The documents of a store: how full it is, memorizing files, forgetting.
 
 import {get, longAnswer} from "./api.js";
 import {make, makeSvg, makeTable} from "./dom.js";
@@ -40,7 +40,7 @@ export class Documents {
     this.onChange = onChange;
     this.list = section.querySelector(".documents");
     this.gauges = section.querySelector(".gauge");
-    this.jobs = section.querySelector(".memorising");
+    this.jobs = section.querySelector(".memorizing");
     this.status = section.querySelector(".card .status");
     this.listenForFiles(section.querySelector(".drop"));
   }
@@ -125,7 +125,7 @@ export class Documents {
   listenForFiles(drop) {
     const input = drop.querySelector("input");
     input.addEventListener("change", () => {
-      this.memoriseAll([...input.files]);
+      this.memorizeAll([...input.files]);
       input.value = "";
     });
     drop.addEventListener("dragover", (event) => {
@@ -136,25 +136,25 @@ export class Documents {
     drop.addEventListener("drop", (event) => {
       event.preventDefault();
       drop.classList.remove("over");
-      this.memoriseAll([...event.dataTransfer.files]);
+      this.memorizeAll([...event.dataTransfer.files]);
     });
   }
 
-  async memoriseAll(files) {
+  async memorizeAll(files) {
     const {path} = this;
-    for (const file of files) await this.memorise(path, file, false);
+    for (const file of files) await this.memorize(path, file, false);
   }
 
   // Under the file's name, with a bar. Where a document of this name exists, it asks.
-  async memorise(path, file, replace) {
-    const {bar, onProgress} = progressBar(`Memorising ${file.name}`);
+  async memorize(path, file, replace) {
+    const {bar, onProgress} = progressBar(`Memorizing ${file.name}`);
     const job = make("div", {class: "job"}, make("span", {}, file.name), bar);
     this.jobs.append(job);
     const query = new URLSearchParams({id: file.name, ...(replace ? {replace: "true"} : {})});
     try {
       const document = await longAnswer("POST", `${path}/documents?${query}`, {body: file, onProgress});
       job.remove();
-      const outcome = {new: "is memorised", replaced: "is replaced", unchanged: "was memorised already, with this text"};
+      const outcome = {new: "is memorized", replaced: "is replaced", unchanged: "was memorized already, with this text"};
       await this.changed(`${file.name} ${outcome[document.outcome]}`);
     } catch (error) {
       this.refused(path, job, file, error);
@@ -169,7 +169,7 @@ export class Documents {
     }
     const replace = make("button", {type: "button", class: "main", click: () => {
       job.remove();
-      this.memorise(path, file, true);
+      this.memorize(path, file, true);
     }}, "Replace it");
     job.replaceChildren(make("span", {role: "alert"}, `${file.name} is stored already.`), replace, away);
   }

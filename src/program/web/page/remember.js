@@ -1,4 +1,4 @@
-// The place where a store memorises, recites and forgets.
+// The place where a store memorizes, recites and forgets.
 
 import {get, isAborted, longAnswer} from "./api.js";
 import {make, NotServed, showProblem} from "./dom.js";

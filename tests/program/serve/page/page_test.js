@@ -258,13 +258,13 @@ describe("Remember", () => {
     const {data: [raven]} = await api("/v1/stores/poems/documents");
     assert.equal(raven.bytes, kRaven.length);
     assert.ok(kBegan <= raven.memorized && raven.memorized <= Date.now() / 1000);
-    const memorised = await page.evaluate((seconds) =>
+    const memorized = await page.evaluate((seconds) =>
       new Date(1000 * seconds).toLocaleString("en-GB", {dateStyle: "medium", timeStyle: "short"}), raven.memorized);
     const facts = await page.locator("#remember .documents tr", {hasText: "raven.txt"}).locator("small").textContent();
-    assert.equal(facts, `${kRaven.length} bytes \u00b7 ${kRaven.length + 1} tokens \u00b7 ${memorised}`);
+    assert.equal(facts, `${kRaven.length} bytes \u00b7 ${kRaven.length + 1} tokens \u00b7 ${memorized}`);
   }));
 
-  test("memorises a dropped file, asks before it replaces one", () => onPage("#remember", async (page) => {
+  test("memorizes a dropped file, asks before it replaces one", () => onPage("#remember", async (page) => {
     await page.waitForSelector("#remember .documents td");
     const drop = await page.evaluateHandle((text) => {
       const data = new DataTransfer();
@@ -272,7 +272,7 @@ describe("Remember", () => {
       return data;
     }, smallText(300));
     await page.dispatchEvent("#remember .drop", "drop", {dataTransfer: drop});
-    await page.getByText("small.txt is memorised.").waitFor();
+    await page.getByText("small.txt is memorized.").waitFor();
     assert.deepEqual(await names(page), ["raven.txt", "fox.txt", "small.txt"]);
     const file = {name: "small.txt", mimeType: "text/plain", buffer: Buffer.from("Another text of the same name.\n")};
     await page.getByLabel("Drop a text file here").setInputFiles(file);
