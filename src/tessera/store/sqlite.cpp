@@ -145,6 +145,14 @@ void Database::fail(int code) const {
   const int last = errno == ENOSPC || errno == EFBIG || errno == EDQUOT ? errno : 0;
   const int known = connection_ ? ::sqlite3_system_errno(connection_.get()) : 0;
   const int system = known != 0 ? known : last;
+  const bool lacks_lock_files =
+      code == SQLITE_READONLY_CANTINIT || code == SQLITE_READONLY_DIRECTORY ||
+      (code == SQLITE_CANTOPEN && system == ENOENT && ::access(path_.c_str(), R_OK) == 0);
+  if (lacks_lock_files)
+    throw SystemError(path_,
+                      "create SQLite's lock files beside it (copy the store to a folder that you "
+                      "may write to)",
+                      EACCES);
   switch (code & 0xFF) {
     case SQLITE_NOMEM:
       throw std::bad_alloc();
@@ -157,12 +165,6 @@ void Database::fail(int code) const {
     case SQLITE_FULL:
       throw SystemError(path_, "write", system != 0 ? system : ENOSPC);
     case SQLITE_READONLY:
-      if (code == SQLITE_READONLY_CANTINIT || code == SQLITE_READONLY_DIRECTORY)
-        throw SystemError(
-            path_,
-            "create SQLite's lock files beside it (copy the store to a folder that you "
-            "may write to)",
-            EACCES);
       if (::access(path_.c_str(), W_OK) == 0) break;  // the file marks itself as read-only
       throw SystemError(path_, "write", system != 0 ? system : EACCES);
     case SQLITE_PERM:
