@@ -2,11 +2,35 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace tessera {
 namespace {
+
+TEST(Utf8, ValidPrefixStopsAtTheFirstInvalidByte) {
+  EXPECT_EQ(utf8::valid_prefix(""), 0u);
+  EXPECT_EQ(utf8::valid_prefix("aé€👍"), 10u);
+  EXPECT_EQ(utf8::valid_prefix("abcdefgh\xC0\x80"), 8u);  // overlong
+  EXPECT_EQ(utf8::valid_prefix("\xED\xA0\x80"), 0u);      // a surrogate
+  EXPECT_EQ(utf8::valid_prefix("\xF4\x90\x80\x80"), 0u);  // above U+10FFFF
+  EXPECT_EQ(utf8::valid_prefix("a\xE2\x82"), 1u);         // cut short
+  EXPECT_EQ(utf8::valid_prefix("\xE0\x9F\xBF"), 0u);      // overlong
+}
+
+TEST(Utf8, EveryCodePointComesBack) {
+  for (char32_t c = 0; c < 0x110000; c += c < 0x3000 ? 1 : 0x101) {
+    if (c >= 0xD800 && c < 0xE000) continue;
+    std::string text;
+    utf8::append(text, c);
+    ASSERT_EQ(utf8::valid_prefix(text), text.size());
+    std::string_view rest = text;
+    ASSERT_EQ(utf8::take(rest), c);
+    ASSERT_TRUE(rest.empty());
+  }
+}
 
 TEST(Utf8, ShowsWhatATerminalWouldObey) {
   EXPECT_EQ(utf8::printable(""), "");

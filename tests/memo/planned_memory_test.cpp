@@ -9,7 +9,7 @@
 #include "tessera/memo/text_memory.h"
 #include "tessera/memo/text_reader.h"
 
-namespace tessera::store {
+namespace tessera::memo {
 namespace {
 
 using Documents = std::vector<std::vector<int32_t>>;
@@ -42,29 +42,29 @@ std::vector<int32_t> log_text(int64_t tokens, uint64_t seed) {
 
 double measured_error(const Documents& documents, int64_t dimension, uint64_t seed,
                       int64_t vocabulary = kVocabulary, int32_t shards = 1) {
-  memo::TextMemory memory(
+  TextMemory memory(
       {.dimension = dimension, .shards = shards, .vocabulary = vocabulary, .seed = seed});
   std::vector<double> prior(static_cast<size_t>(vocabulary), 1.0);
   std::vector<std::span<const int32_t>> contexts;
   std::vector<int32_t> answers;
   for (const auto& document : documents) {
-    memory.memorize(memo::one_piece(document));
+    memory.memorize(one_piece(document));
     for (const int32_t token : document) prior[static_cast<size_t>(token)] += 1;
     for (size_t i = kShortest; i < document.size(); ++i) {
       contexts.push_back(std::span(document).first(i).last(std::min(i, kLongest)));
       answers.push_back(document[i]);
     }
   }
-  const memo::LikelihoodDecoder decoder(prior, memory.noise(), 0.01);
+  const LikelihoodDecoder decoder(prior, memory.noise(), 0.01);
   int64_t wrong = 0;
-  memo::read_contexts(memory, contexts, [&](size_t context, const memo::WindowScores& scores) {
+  read_contexts(memory, contexts, [&](size_t context, const WindowScores& scores) {
     wrong += decoder.best(scores).token != answers[context];
   });
   return static_cast<double>(wrong) / static_cast<double>(contexts.size());
 }
 
 void expect_planned_error(const Documents& documents) {
-  const memo::BoundWindowPredictor predictor(documents, {4, 8, 16}, kVocabulary, 1000, 1);
+  const BoundWindowPredictor predictor(documents, {4, 8, 16}, kVocabulary, 1000, 1);
   for (const int64_t dimension : {320, 448}) {
     const double predicted = predictor.error(dimension).mean;
     const double measured = measured_error(documents, dimension, 1);
@@ -80,7 +80,7 @@ TEST(PlannedMemory, ErrorIsWhatThePlanSaid) {
 TEST(PlannedMemory, ErrorOfRepetitiveTextIsPlannedToo) {
   constexpr int64_t kTokens = 2500;
   const Documents documents = {log_text(kTokens, 5)};
-  const memo::BoundWindowPredictor predictor(documents, {4, 8, 16}, 1004, 500, 1);
+  const BoundWindowPredictor predictor(documents, {4, 8, 16}, 1004, 500, 1);
   for (const int64_t dimension : {256, 320}) {
     const Spread planned = predictor.error(dimension);
     const double measured = measured_error(documents, dimension, 1, 1004);
@@ -97,8 +97,7 @@ TEST(PlannedMemory, ErrorOfSeveralShardsIsWhatThePlanSaid) {
   constexpr int64_t kPositions = 6000;
   const Documents documents = {chained_text(4000, 5), chained_text(1000, 6), chained_text(1000, 6)};
   for (const auto& [shards, dimension] : {std::pair{2, 320}, {4, 192}}) {
-    const memo::BoundWindowPredictor predictor(documents, {4, 8, 16}, kVocabulary, kPositions, 1,
-                                               shards);
+    const BoundWindowPredictor predictor(documents, {4, 8, 16}, kVocabulary, kPositions, 1, shards);
     const Spread planned = predictor.error(dimension);
     std::vector<double> errors;
     for (const uint64_t seed : {1, 2, 3, 4})
@@ -119,4 +118,4 @@ TEST(PlannedMemory, DocumentsThatShareTextAreTakenIntoAccount) {
 }
 
 }  // namespace
-}  // namespace tessera::store
+}  // namespace tessera::memo
