@@ -54,6 +54,9 @@ TEST(Html, SpaceIsKeptInPre) {
 TEST(Html, OtherCharacterSetsAreThoseThatThePageNames) {
   EXPECT_EQ(text_of("<meta charset='iso-8859-1'><p>caf\xE9"), "café\n");
   EXPECT_EQ(text_of("<p>café"), "café\n");
+  // As browsers do.
+  EXPECT_EQ(text_of("<meta charset='iso-8859-1'><p>it\x92s"), "it’s\n");
+  EXPECT_EQ(text_of("<meta charset='gb2312'><p>\xE9\x46"), "镕\n");  // in GBK alone
 }
 
 TEST(Html, AByteThatIsNotOfTheCharacterSetLosesNoText) {

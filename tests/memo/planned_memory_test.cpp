@@ -14,7 +14,7 @@ namespace {
 
 using Documents = std::vector<std::vector<int32_t>>;
 
-constexpr int32_t kVocabulary = 400;
+constexpr int32_t kDifferentTokens = 400;
 constexpr size_t kShortest = 4, kLongest = 16;  // windows
 
 /// Tokens of a Zipf law that depend on the one before: windows repeat, and are followed by
@@ -24,7 +24,7 @@ std::vector<int32_t> chained_text(int64_t tokens, uint64_t seed) {
   std::vector<int32_t> text = {0};
   while (static_cast<int64_t>(text.size()) < tokens) {
     const auto rank = static_cast<int32_t>(std::exp(random.uniform() * std::log(12.0))) - 1;
-    text.push_back((7 * text.back() + 31 * rank + 1) % kVocabulary);
+    text.push_back((7 * text.back() + 31 * rank + 1) % kDifferentTokens);
   }
   return text;
 }
@@ -41,7 +41,7 @@ std::vector<int32_t> log_text(int64_t tokens, uint64_t seed) {
 }
 
 double measured_error(const Documents& documents, int64_t dimension, uint64_t seed,
-                      int64_t vocabulary = kVocabulary, int32_t shards = 1) {
+                      int64_t vocabulary = kDifferentTokens, int32_t shards = 1) {
   TextMemory memory(
       {.dimension = dimension, .shards = shards, .vocabulary = vocabulary, .seed = seed});
   std::vector<double> prior(static_cast<size_t>(vocabulary), 1.0);
@@ -64,7 +64,7 @@ double measured_error(const Documents& documents, int64_t dimension, uint64_t se
 }
 
 void expect_planned_error(const Documents& documents) {
-  const BoundWindowPredictor predictor(documents, {4, 8, 16}, kVocabulary, 1000, 1);
+  const BoundWindowPredictor predictor(documents, {4, 8, 16}, kDifferentTokens, 1000, 1);
   for (const int64_t dimension : {320, 448}) {
     const double predicted = predictor.error(dimension).mean;
     const double measured = measured_error(documents, dimension, 1);
@@ -97,11 +97,12 @@ TEST(PlannedMemory, ErrorOfSeveralShardsIsWhatThePlanSaid) {
   constexpr int64_t kPositions = 6000;
   const Documents documents = {chained_text(4000, 5), chained_text(1000, 6), chained_text(1000, 6)};
   for (const auto& [shards, dimension] : {std::pair{2, 320}, {4, 192}}) {
-    const BoundWindowPredictor predictor(documents, {4, 8, 16}, kVocabulary, kPositions, 1, shards);
+    const BoundWindowPredictor predictor(documents, {4, 8, 16}, kDifferentTokens, kPositions, 1,
+                                         shards);
     const Spread planned = predictor.error(dimension);
     std::vector<double> errors;
     for (const uint64_t seed : {1, 2, 3, 4})
-      errors.push_back(measured_error(documents, dimension, seed, kVocabulary, shards));
+      errors.push_back(measured_error(documents, dimension, seed, kDifferentTokens, shards));
     const Spread measured = spread_of(errors);
     EXPECT_NEAR(planned.mean, measured.mean,
                 2 * std::hypot(planned.standard_error(), measured.standard_error()))

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <thread>
 
+#include "tessera/base/error.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera::store::sqlite {

@@ -16,10 +16,22 @@ namespace {
 constexpr size_t kLongestTag = 1024;  // bytes, of one that names a character set
 constexpr std::string_view kSpace = " \t\n\r\f";
 
-/// Names that pages use and iconv does not know; and ASCII, which no page is in that is not UTF-8.
+constexpr const char* kLatin = "windows-1252";
+
+/// What browsers take some names for (the WHATWG's Encoding Standard), and names that iconv does
+/// not know.
 constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
-    {"ascii", "iso-8859-1"},     {"us-ascii", "iso-8859-1"},         {"iso-8859-8-i", "iso-8859-8"},
-    {"ks_c_5601-1987", "cp949"}, {"x-mac-cyrillic", "mac-cyrillic"}, {"x-mac-roman", "macintosh"}};
+    {"ascii", kLatin},
+    {"us-ascii", kLatin},
+    {"iso-8859-1", kLatin},
+    {"latin1", kLatin},
+    {"gb2312", "gb18030"},
+    {"gbk", "gb18030"},
+    {"ks_c_5601-1987", "cp949"},
+    {"euc-kr", "cp949"},
+    {"iso-8859-8-i", "iso-8859-8"},
+    {"x-mac-cyrillic", "mac-cyrillic"},
+    {"x-mac-roman", "macintosh"}};
 
 /// The value of an attribute, or of a parameter in the value of one: what stands behind `name`, an
 /// equals sign and perhaps a quote. Empty where there is none.
@@ -63,7 +75,7 @@ std::string known_name(std::string name) {
   for (const auto& [alias, known] : kAliases)
     if (name == alias) return std::string(known);
   if (name.starts_with("x-")) name.erase(0, 2);
-  return name.empty() ? "iso-8859-1" : name;
+  return name.empty() ? kLatin : name;
 }
 
 /// Converts bytes of a character set to UTF-8.
@@ -131,7 +143,7 @@ std::string converted(std::string_view page, const std::string& character_set) {
   // A page that names its character set in ASCII is not in UTF-16, say.
   if (converter.is_known() && converter.converted("<meta>") == "<meta>")
     return converter.converted(page);
-  return Converter("iso-8859-1").converted(page);
+  return Converter(kLatin).converted(page);
 }
 
 }  // namespace

@@ -6,9 +6,9 @@
 namespace tessera {
 
 /// A page of HTML that is not UTF-8, in UTF-8. Its bytes are UTF-16 after a byte order mark, else
-/// of the character set that the page names in a `<meta>` or in its XML declaration; of ISO-8859-1
-/// if it names none, one that is unknown, or one without ASCII. Bytes that are not of the character
-/// set become U+FFFD.
+/// of the character set that the page names in a `<meta>` or in its XML declaration; of
+/// Windows-1252 if it names none, one that is unknown, or one without ASCII. Bytes that are not of
+/// the character set become U+FFFD.
 std::string page_in_utf8(std::string_view page);
 
 }  // namespace tessera
