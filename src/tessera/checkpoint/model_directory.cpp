@@ -58,20 +58,22 @@ ops::WeightType read_weight_type(const Json& json) {
   return config::enum_value<ops::WeightType>(json.get<std::string>(), "weights");
 }
 
-/// What to say of a folder without config.json.
-std::string remedy(const std::filesystem::path& folder) {
-  const auto below = folder / "model";  // of a training's run directory
-  return std::filesystem::exists(below / kConfigFile)
-             ? fmt::format("; did you mean '{}'?", below.native())
-             : "; 'tessera train' and 'tessera import' write such directories";
+/// What to say of a path that leads to no folder with config.json.
+std::string complaint(const std::filesystem::path& folder) {
+  const std::string lack = !is_there(folder)                       ? "there is nothing of this name"
+                           : std::filesystem::is_directory(folder) ? "it has no config.json"
+                                                                   : "it is a file";
+  // A training's run directory, or a file of a model.
+  for (const auto& meant : {folder / "model", folder.parent_path()})
+    if (!meant.empty() && std::filesystem::exists(meant / kConfigFile))
+      return fmt::format("{}; did you mean '{}'?", lack, meant.native());
+  return lack + "; 'tessera train' and 'tessera import' write such directories";
 }
 
 ModelDescription read_description(const std::filesystem::path& folder) {
   const std::string path = (folder / kConfigFile).native();
   if (!std::filesystem::exists(path))
-    throw DataError(folder.native(), "is not a model directory: {}{}",
-                    is_there(folder) ? "it has no config.json" : "there is nothing of this name",
-                    remedy(folder));
+    throw DataError(folder.native(), "is not a model directory: {}", complaint(folder));
   Json json = config::read_json(path);
   if (!json.is_object()) throw DataError(path, "holds no JSON object");
   if (const auto type = json.find("model_type"); type != json.end() && !json.contains("format"))

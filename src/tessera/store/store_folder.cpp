@@ -35,7 +35,9 @@ StoreFolder::StoreFolder(std::filesystem::path path, StoreConfig config, Tokeniz
 StoreFolder StoreFolder::open(const std::filesystem::path& path) {
   if (!is_there(path / kConfigFile))
     throw DataError(path.native(), "is not a memo store: {}; 'tessera memo create' creates one",
-                    is_there(path) ? "it has no config.json" : "there is nothing of this name");
+                    !is_there(path)                       ? "there is nothing of this name"
+                    : std::filesystem::is_directory(path) ? "it has no config.json"
+                                                          : "it is a file");
   StoreConfig config = StoreConfig::load(path / kConfigFile);
   if (!is_there(path / kTokenizerFile))
     throw DataError(

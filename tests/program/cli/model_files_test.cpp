@@ -71,6 +71,8 @@ TEST_F(ModelFiles, DirectoriesThatAreNone) {
   expect_refused(run(path("none")), 3,
                  "none: is not a model directory: there is nothing of this name; 'tessera train'");
   expect_refused(run(path("")), 3, "is not a model directory: it has no config.json; ");
+  expect_refused(run(path("model/config.json")), 3,
+                 "it is a file; did you mean '" + path("model") + "'?");
   const std::string run_folder = std::filesystem::path(trained_model()).parent_path().native();
   expect_refused(run(run_folder), 3, "did you mean '" + trained_model() + "'?");
   expect_refused(forward(path("none")), 3, "none: is not a model directory");
