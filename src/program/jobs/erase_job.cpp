@@ -85,6 +85,8 @@ void check_certificate_can_be_written(const Erase& erase, const fs::path& store)
   for (const fs::path& file : {fs::path(erase.certificate), erase.page()}) {
     check_argument(!fs::is_directory(file, unknown),
                    "'{}' is a folder; the certificate needs a file", file.native());
+    check_argument(!fs::equivalent(file, erase.key, unknown),
+                   "'{}' is the key; the certificate needs another file", file.native());
     check_writable(file);
   }
   Json nothing = Json::object();

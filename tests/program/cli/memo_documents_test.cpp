@@ -239,6 +239,9 @@ TEST_F(MemoDocuments, ASignedCertificateShowsWhoseItIs) {
   write_text(file, certificate.dump());
   EXPECT_EQ(memo({"verify", store, "--certificate", file}).status, 3) << "a terminal would obey it";
   expect_refused(
+      memo({"forget", store, "old/lamb", "--certificate", path("key"), "--key", path("key")}), 2,
+      "is the key; the certificate needs another file");
+  expect_refused(
       memo({"forget", store, "old/lamb", "--certificate", file, "--key", path("text.txt")}), 3,
       "holds no private Ed25519 key");
   std::filesystem::create_directory(store + "/copies");
