@@ -42,7 +42,7 @@ void add_mcp(Verb& program) {
   verb.flag("--read-only", access->read_only, "Offer only the tools that change nothing");
   const auto certificates = verb.option("--certificates", access->certificates,
                                         "Folder for certificates: the tool forget can then write "
-                                        "one, under a name of the assistant's");
+                                        "one, under a name that the assistant gives");
   verb.option("--key", access->key,
               "File with an Ed25519 private key (PEM) that signs the certificates")
       .needs(certificates);

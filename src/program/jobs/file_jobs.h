@@ -55,11 +55,12 @@ struct Files {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("files", files,
-          "text files, pages in HTML, PDF files; JSON lines, where the text of each line is a "
-          "document; folders, where every file below is read; or - for standard input. The id of a "
-          "document is its file name, or its path within the folder; of a line, with :ID",
-          config::required());
+    field(
+        "files", files,
+        "text files, pages in HTML, PDF files; JSON lines, where the text of each line is a "
+        "document; folders, where every file below is read; or - for standard input. The id of a "
+        "document is its file name, or its path within the folder; that of a JSON line ends in :ID",
+        config::required());
     field("id", id, "the id of a single document");
     field("meta", meta,
           "KEY=VALUE: keep this with each of the documents, for 'tessera memo documents'; may be "

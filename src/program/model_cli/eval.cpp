@@ -155,8 +155,8 @@ void add_eval(Verb& program) {
   verb.option("--store", options->store, kStoreHelp);
   const Option data = verb.options(options->job).front().required(false);
   const Option task = verb.option("--task", options->task,
-                                  "Instead of a text: the task that a model of tasks is measured "
-                                  "on; --data may be a file of samples, too")
+                                  "Instead of a text: the task to measure a model of tasks on; "
+                                  "--data may be a file of samples, too")
                           .excludes(data);
   verb.option("--set", options->settings, "Change a key of the task: max_length=30").needs(task);
   verb.option("--samples", options->samples, "Samples of the task").at_least(1).needs(task);

@@ -27,8 +27,7 @@ void add_forward(Verb& program) {
   };
   auto options = std::make_shared<Options>();
   Verb& verb = program.verb(
-      "forward",
-      "Run a model on given tensors and write every output, to check parity or to debug");
+      "forward", "Run a model on given tensors and write every output, to compare implementations");
   verb.option("--model", options->model, "Model directory").required();
   verb.option(
           "--input", options->input,

@@ -269,17 +269,17 @@ void add_inspect(Verb& program) {
   verb.option("--device", options->device, option_help(kDeviceHelp));
   Option text = verb.options(options->job).front();
   text.required(false);
-  verb.option("--file", options->file, "The same from a file").excludes(text);
+  verb.option("--file", options->file, "The text, from a file").excludes(text);
   const Option json = verb.flag(
       "--json", options->json, "Print a JSON object: every layer and head, each with its memories");
   const Option page =
       verb.option("--page", options->page,
                   "Write an HTML page on which every token of the text shows its memories")
           .excludes(json);
-  verb.flag("--slots", options->slots,
-            "Find out which tokens of the text, best the one that the model was trained on, read "
-            "each learned slot most, and keep that beside the model; inspect and serve show it "
-            "from then on")
+  verb.flag(
+          "--slots", options->slots,
+          "Find the tokens of the text that read each learned slot most, and save them beside the "
+          "model, where inspect and serve find them; give text that the model was trained on")
       .excludes(json)
       .excludes(page);
   verb.run([options] { run_inspect(*options); });

@@ -217,8 +217,8 @@ void add_limits(Verb& verb, Options& options) {
 
 void add_serve(Verb& program) {
   auto options = std::make_shared<Options>();
-  Verb& verb = program.verb(
-      "serve", "Serve models and stores over HTTP, with an API that clients of OpenAI's speak");
+  Verb& verb =
+      program.verb("serve", "Serve models and stores over HTTP, with an API for OpenAI's clients");
   verb.option("--model", options->models,
               "Model directory, or NAME=DIR; may be given several times. Requests that name no "
               "model get the first");
