@@ -1,6 +1,6 @@
-// A memory of texts learns two poems in one pass, recites one from its beginning, tells a verse
-// that it never saw from those it did, and forgets: its matrix is then, bit for bit, one that never
-// held the poem.
+// A memory of texts learns two poems in one pass, recites one from its beginning, gives no answer
+// to a verse that it never saw, and forgets: its matrix is then, bit for bit, one that never held
+// the poem.
 //
 // Expected output:
 //   Tyger Tyger, burning bright, In the forests of the night;

@@ -1,5 +1,5 @@
-// A model directory, as `tessera train` writes it, goes on from a prompt: first with generate(),
-// the way the program does it, then by hand with a StreamingSession, one token at a time.
+// A model directory, as `tessera train` writes it, continues a prompt: first with generate(), as
+// the program does, then by hand with a StreamingSession, one token at a time.
 //
 //   tessera train examples/configs/tiny.toml --out runs/tiny
 //   stream_text runs/tiny/model "And the king said"
@@ -25,8 +25,7 @@ namespace {
 
 constexpr int64_t kTokens = 30;
 
-/// The most probable continuation. The memories keep every pair: a token costs the same however it
-/// was reached, and nothing that was read is read again.
+/// The most probable continuation. The memories keep every pair, so nothing is read twice.
 tessera::Tokens continue_by_hand(tessera::LanguageModel& model, const tessera::Tokens& prompt) {
   tessera::StreamingSession session(model, tessera::natural_reading(model));
   at::Tensor logits = session.add({prompt});  // [1, V]
