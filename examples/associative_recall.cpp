@@ -1,6 +1,6 @@
 // One contextual memory inside a network of your own. The task: read six random pairs of a letter
 // and a digit, "q3 a7 x1 ...", then one of the letters again, and say its digit. The pairs are new
-// in every sequence, so the answer cannot be learnt by heart: it must be stored and retrieved.
+// in every sequence, so the answer cannot be learned by heart: it must be stored and retrieved.
 //
 // Expected output:
 //   before training: right in fewer than half of 512 new sequences

@@ -28,7 +28,7 @@ struct CorpusConfig {
           "a text file or a folder of them; empty: an installed text (tessera data text)");
     field("suffix", suffix, "in a folder, only files whose names end with this");
     field("tokenizer", tokenizer, "bpe, byte or character; or the path of a tokenizer");
-    field("vocabulary", vocabulary, "size of the BPE vocabulary that is learnt from the text");
+    field("vocabulary", vocabulary, "size of the BPE vocabulary that is learned from the text");
     field("validation_share", validation_share,
           "share of the tokens, at the end of the text, for validation");
     field("stories", stories,

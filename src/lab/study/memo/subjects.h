@@ -108,7 +108,7 @@ struct NetworkSettings {
     field("layers", layers, "blocks");
     field("heads", heads, "attention heads, or memories of a unit");
     field("channels", channels, "width");
-    field("epochs", epochs, "passes over the answers that are learnt", config::at_least(0));
+    field("epochs", epochs, "passes over the answers that are learned", config::at_least(0));
     field("batch", batch, "lines of an update", config::at_least(1));
     field("rate", rate, "step size");
   }

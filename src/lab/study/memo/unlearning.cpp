@@ -36,7 +36,7 @@ struct UnlearningSettings {
     field("authors", authors, "number of invented authors, with 20 questions each",
           config::between(2, static_cast<double>(kMostAuthors)));
     field("shares", shares, "shares of the authors that are to be forgotten, the last ones");
-    field("vocabulary", vocabulary, "tokens, learnt from all lines");
+    field("vocabulary", vocabulary, "tokens, learned from all lines");
     field("dimension", dimension, "dimension of the store's matrix");
     field("network", network, "the GPT and the Mosaic, and how they learn the answers");
     field("unlearning_epochs", unlearning_epochs, "passes over what is to be forgotten",

@@ -68,7 +68,7 @@ const std::vector<TaskKind>& task_kinds() {
       task_kind_of<Mqar, MqarConfig>(
           "mqar", "pairs of tokens, then keys again: which value came with each"),
       task_kind_of<People, PeopleConfig>(
-          "people", "names and facts of synthetic people, to be learnt by heart"),
+          "people", "names and facts of synthetic people, to be learned by heart"),
       task_kind_of<Needle, NeedleConfig>(
           "needle", "stories that hide numbers: which number was told of a name"),
   };
