@@ -88,27 +88,19 @@ Picture picture_of(const std::string& name, const std::vector<std::string>& rows
   return picture;
 }
 
-/// The picture that the rectangles paint, one over the other.
-std::vector<std::string> painted(const std::vector<ColouredRectangle>& rectangles) {
-  std::vector<std::string> rows(static_cast<size_t>(rectangles[0].height),
-                                std::string(static_cast<size_t>(rectangles[0].width), ' '));
-  for (const auto& [left, top, width, height, colour] : rectangles)
-    for (int row = top; row < top + height; ++row)
-      for (int column = left; column < left + width; ++column)
-        for (const auto& [letter, name] : kColours)
-          if (name == colour) rows[static_cast<size_t>(row)][static_cast<size_t>(column)] = letter;
-  return rows;
-}
-
 TEST(PictureStrip, RectanglesPaintThePicture) {
-  const std::vector<std::string> rows = {"..##..", "..##.o", "o...oo", "######"};
-  const auto rectangles = even_rectangles(picture_of("p", rows));
-  EXPECT_EQ(painted(rectangles), rows);
-  EXPECT_EQ(rectangles.size(), 6u);  // ground, square, column, corner, dot, floor
-  EXPECT_EQ(rectangles[1].width, 2);
-  EXPECT_EQ(rectangles[1].height, 2);
-  const std::vector<std::string> even = {"oo", "oo"};
-  EXPECT_EQ(even_rectangles(picture_of("p", even)).size(), 1u);
+  PictureStrip strip("pictures");
+  strip.add(picture_of("odd", {"..##..", "..##.o", "o...oo", "######"}));
+  strip.add(picture_of("even", {"oo", "oo"}));
+  EXPECT_EQ(strip.numbers().csv(),
+            "picture,left,top,width,height,colour\n"
+            "odd,0,0,6,4,#102030\n"  // the ground
+            "odd,2,0,2,2,#ffffff\n"  // a square
+            "odd,5,1,1,2,#ff0000\n"  // a column
+            "odd,0,2,1,1,#ff0000\n"
+            "odd,4,2,1,1,#ff0000\n"
+            "odd,0,3,6,1,#ffffff\n"  // the floor
+            "even,0,0,2,2,#ff0000\n");
 }
 
 TEST(PictureStrip, DrawsEachPictureWithItsName) {

@@ -131,10 +131,11 @@ Table Sketches::numbers() const {
   return table;
 }
 
-std::vector<ColouredRectangle> even_rectangles(const Picture& picture) {
+/// The picture has pixels.
+std::vector<PictureStrip::Rectangle> PictureStrip::rectangles_of(const Picture& picture) {
   const std::vector<uint32_t> colours = colours_of(picture);
   const uint32_t ground = most_frequent(colours);
-  std::vector<ColouredRectangle> found = {{0, 0, picture.width, picture.height, hex(ground)}};
+  std::vector<Rectangle> found = {{0, 0, picture.width, picture.height, hex(ground)}};
   std::vector<bool> covered(colours.size(), false);
   const auto index = [&](int row, int column) {
     return static_cast<size_t>(row * picture.width + column);
@@ -167,7 +168,7 @@ void PictureStrip::add(const Picture& picture) {
                                                static_cast<size_t>(picture.height),
                  "PictureStrip: '{}' is {} x {} pixels and has {} values, expected 3 for each",
                  picture.name, picture.width, picture.height, picture.rgb.size());
-  pictures_.push_back({picture.name, even_rectangles(picture)});
+  pictures_.push_back({picture.name, rectangles_of(picture)});
 }
 
 Drawing PictureStrip::draw(ChartWidth width) const {
@@ -182,7 +183,7 @@ Drawing PictureStrip::draw(ChartWidth width) const {
   for (size_t i = 0; i < pictures_.size(); ++i) {
     const auto& [name, rectangles] = pictures_[i];
     const double scale = tiles[i].width() / rectangles[0].width;
-    for (const ColouredRectangle& part : rectangles)
+    for (const Rectangle& part : rectangles)
       svg.filled_rect(tiles[i].left + scale * part.left, tiles[i].top + scale * part.top,
                       scale * part.width, scale * part.height, part.colour, "");
     frame.draw_tile_name(tiles[i], name);

@@ -50,18 +50,10 @@ struct Picture {
   std::vector<uint8_t> rgb;  ///< row by row: red, green, blue of each pixel
 };
 
-/// A rectangle of one colour, in pixels of its picture.
-struct ColouredRectangle {
-  int left = 0, top = 0, width = 0, height = 0;
-  std::string colour;  ///< #rrggbb
-};
-
-/// The picture as rectangles, the first of which is all of it, in its most frequent colour. They do
-/// not overlap otherwise, and each goes as far to the right and then down as its colour does.
-std::vector<ColouredRectangle> even_rectangles(const Picture& picture);
-
 /// Small pictures side by side with their names below, four in a row (two on a telephone). They are
-/// drawn as rectangles, so pictures of a few even areas, such as a game's screen, are small.
+/// drawn as rectangles, so pictures of a few even areas, such as a game's screen, are small. The
+/// first rectangle of a picture is all of it, in its most frequent colour. The others do not
+/// overlap, and each goes as far to the right and then down as its colour does.
 class PictureStrip : public Chart {
  public:
   using Chart::Chart;
@@ -71,14 +63,21 @@ class PictureStrip : public Chart {
   void add(const Picture& picture);
 
   Drawing draw(ChartWidth width) const override;
-  /// One line for each rectangle.
+  /// One row for each rectangle: its picture, its place and size in pixels, its colour as #rrggbb.
   Table numbers() const override;
 
  private:
+  /// In pixels of its picture.
+  struct Rectangle {
+    int left = 0, top = 0, width = 0, height = 0;
+    std::string colour;
+  };
   struct Shown {
     std::string name;
-    std::vector<ColouredRectangle> rectangles;
+    std::vector<Rectangle> rectangles;
   };
+  static std::vector<Rectangle> rectangles_of(const Picture& picture);
+
   std::vector<Shown> pictures_;
 };
 
