@@ -40,14 +40,14 @@ TEST(Weights, HandExampleOfInt8) {
   weight[0][1] = -2.6;
   weight[0][2] = 0.4;
   weight[0][33] = -3;
-  const auto [values, scales] = rounded_to_int8(weight);
+  const at::Tensor stored = stored_as(weight, WeightType::kInt8);
+  const auto [values, scales] = unpacked(stored, 34);
   EXPECT_EQ(scales[0][0].item<float>(), 1);
   EXPECT_FLOAT_EQ(scales[0][1].item<float>(), 0.02368164f);
   EXPECT_EQ(values[0][0].item<int>(), 127);
   EXPECT_EQ(values[0][1].item<int>(), -3);
   EXPECT_EQ(values[0][2].item<int>(), 0);
   EXPECT_EQ(values[0][33].item<int>(), -127);  // -3 / 0.02368164 = -126.7
-  const at::Tensor stored = stored_as(weight, WeightType::kInt8);
   EXPECT_EQ(stored.sizes(), (std::vector<int64_t>{1, 2 * kWeightBlock + 4}));
   EXPECT_FLOAT_EQ(as_floats(stored, 34)[0][33].item<float>(), -127 * 0.02368164f);
 }
@@ -69,15 +69,15 @@ TEST(Weights, RoundingIsWithinHalfAStep) {
   at::manual_seed(1);
   for (const int64_t columns : {1, 31, 32, 33, 96, 200}) {
     const at::Tensor weight = at::randn({2, 3, 5, columns});
-    const auto [values, scales] = rounded_to_int8(weight);
-    const at::Tensor floats = as_floats(stored_as(weight, WeightType::kInt8), columns);
+    const at::Tensor stored = stored_as(weight, WeightType::kInt8);
+    const auto [values, scales] = unpacked(stored, columns);
+    const at::Tensor floats = as_floats(stored, columns);
     const at::Tensor steps =
         doubles(scales).repeat_interleave(kWeightBlock, -1).narrow(-1, 0, columns);
     EXPECT_TRUE((doubles(floats - weight).abs() <= steps * 0.5000001).all().item<bool>());
     EXPECT_LE((doubles(scales) * 127).max().item<double>(),
               weight.abs().max().item<double>() * (1 + 1.0 / 127));
-    const Int8Weights again = unpacked(packed({values, scales}), columns);
-    EXPECT_TRUE(again.values.equal(values) && again.scales.equal(scales));
+    EXPECT_TRUE(packed({values, scales}).equal(stored));
     // What was rounded once stays as it is.
     EXPECT_TRUE(as_floats(stored_as(floats, WeightType::kInt8), columns)
                     .allclose(floats, /*rtol=*/0.01, /*atol=*/1e-2));

@@ -8,7 +8,6 @@
 #include "tessera/ops/cpu/cross_entropy.h"
 #include "tessera/ops/detail/dispatch.h"
 #include "tessera/ops/linear.h"
-#include "tessera/ops/weights.h"
 #include "tessera/tensor/check.h"
 
 namespace tessera::ops {

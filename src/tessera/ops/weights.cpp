@@ -15,11 +15,6 @@ namespace {
 
 constexpr double kLargest = 127;
 
-void check_matrices(const at::Tensor& weight, const char* what) {
-  TESSERA_CHECK(weight.defined() && weight.dim() >= 2 && weight.scalar_type() == at::kFloat, what,
-                ": expected float matrices [.., rows, columns]");
-}
-
 /// sizes with another last one.
 std::vector<int64_t> with_last(at::IntArrayRef sizes, int64_t last) {
   std::vector<int64_t> result = sizes.vec();
@@ -42,6 +37,25 @@ at::Tensor rounded_up(const at::Tensor& x) {
       .bitwise_left_shift(16)
       .view(at::kFloat)
       .to(at::kBFloat16);
+}
+
+/// What stored_as() makes of float matrices.
+Int8Weights rounded_to_int8(const at::Tensor& weight) {
+  const at::NoGradGuard no_grad;
+  const at::Tensor blocks = in_blocks(weight.detach());
+  const at::Tensor largest = blocks.abs().amax(-1);  // [.., rows, blocks]
+  TESSERA_CHECK(largest.isfinite().all().item<bool>(),
+                "stored_as: weights that are NaN or infinite");
+  const at::Tensor scales = rounded_up(largest / kLargest);
+  const at::Tensor divisors = scales.to(at::kFloat).unsqueeze(-1);
+  const at::Tensor values =
+      at::where(divisors > 0, blocks / divisors, at::zeros({}, divisors.options())).round();
+  return {values.clamp(-kLargest, kLargest)
+              .to(at::kChar)
+              .flatten(-2)
+              .narrow(-1, 0, weight.size(-1))
+              .contiguous(),
+          scales};
 }
 
 void check_packed(const at::Tensor& weight, int64_t columns, const char* what) {
@@ -69,25 +83,6 @@ at::Tensor widened(const at::Tensor& weight, int64_t columns) {
 WeightType weight_type(const at::Tensor& weight) {
   if (weight.scalar_type() == at::kChar) return WeightType::kInt8;
   return weight.scalar_type() == at::kBFloat16 ? WeightType::kBFloat16 : WeightType::kFloat32;
-}
-
-Int8Weights rounded_to_int8(const at::Tensor& weight) {
-  check_matrices(weight, "rounded_to_int8");
-  const at::NoGradGuard no_grad;
-  const at::Tensor blocks = in_blocks(weight.detach());
-  const at::Tensor largest = blocks.abs().amax(-1);  // [.., rows, blocks]
-  TESSERA_CHECK(largest.isfinite().all().item<bool>(),
-                "rounded_to_int8: weights that are NaN or infinite");
-  const at::Tensor scales = rounded_up(largest / kLargest);
-  const at::Tensor divisors = scales.to(at::kFloat).unsqueeze(-1);
-  const at::Tensor values =
-      at::where(divisors > 0, blocks / divisors, at::zeros({}, divisors.options())).round();
-  return {values.clamp(-kLargest, kLargest)
-              .to(at::kChar)
-              .flatten(-2)
-              .narrow(-1, 0, weight.size(-1))
-              .contiguous(),
-          scales};
 }
 
 at::Tensor packed(const Int8Weights& weights) {
@@ -124,12 +119,9 @@ at::Tensor as_floats(const at::Tensor& weight, int64_t columns) {
   return weight_type(weight) == WeightType::kBFloat16 ? weight.to(at::kFloat) : weight;
 }
 
-at::Tensor as_multiplied_by(const at::Tensor& x, const at::Tensor& weight) {
-  return weight.scalar_type() == x.scalar_type() ? weight : as_floats(weight, x.size(-1));
-}
-
 at::Tensor stored_as(const at::Tensor& weight, WeightType type) {
-  check_matrices(weight, "stored_as");
+  TESSERA_CHECK(weight.defined() && weight.dim() >= 2 && weight.scalar_type() == at::kFloat,
+                "stored_as: expected float matrices [.., rows, columns]");
   if (type == WeightType::kInt8) return packed(rounded_to_int8(weight));
   return type == WeightType::kBFloat16 ? weight.detach().to(at::kBFloat16) : weight;
 }
@@ -140,20 +132,6 @@ at::Tensor embedding_rows(const at::Tensor& table, const at::Tensor& ids, int64_
   std::vector<int64_t> sizes = ids.sizes().vec();
   sizes.push_back(columns);
   return rows.view(sizes);
-}
-
-void check_weight(const at::Tensor& weight, std::initializer_list<int64_t> sizes,
-                  const at::Tensor& x, const char* what) {
-  const bool fewer_bits = weight.defined() && x.scalar_type() == at::kFloat &&
-                          weight_type(weight) != WeightType::kFloat32;
-  if (!fewer_bits) return check_like(weight, sizes, x, what);
-  const bool int8 = weight_type(weight) == WeightType::kInt8;
-  std::vector<int64_t> stored(sizes);
-  if (int8 && stored.back() >= 0) stored.back() = int8_row_bytes(stored.back());
-  TESSERA_CHECK(sizes_fit(weight.sizes(), stored) && weight.device() == x.device(), what, " is ",
-                weight.scalar_type(), " ", weight.sizes(), " on ", weight.device(), ", expected ",
-                at::IntArrayRef(stored), int8 ? " (bytes of its rows with their scales)" : "",
-                " on ", x.device());
 }
 
 }  // namespace tessera::ops

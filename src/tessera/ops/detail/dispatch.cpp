@@ -5,9 +5,11 @@
 #include <torch/version.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "tessera/ops/cpu/bfloat16/digit_products.h"
 #include "tessera/ops/weights.h"
+#include "tessera/tensor/check.h"
 
 namespace tessera::ops {
 namespace {
@@ -77,6 +79,24 @@ void run(const cpu::SoftmaxReadBackward& loop, Precision precision) {
     cpu::rounded_softmax_read_backward(loop);
   else
     cpu::softmax_read_backward(loop);
+}
+
+void check_weight(const at::Tensor& weight, std::initializer_list<int64_t> sizes,
+                  const at::Tensor& x, const char* what) {
+  const bool fewer_bits = weight.defined() && x.scalar_type() == at::kFloat &&
+                          weight_type(weight) != WeightType::kFloat32;
+  if (!fewer_bits) return check_like(weight, sizes, x, what);
+  const bool int8 = weight_type(weight) == WeightType::kInt8;
+  std::vector<int64_t> stored(sizes);
+  if (int8 && stored.back() >= 0) stored.back() = int8_row_bytes(stored.back());
+  TESSERA_CHECK(sizes_fit(weight.sizes(), stored) && weight.device() == x.device(), what, " is ",
+                weight.scalar_type(), " ", weight.sizes(), " on ", weight.device(), ", expected ",
+                at::IntArrayRef(stored), int8 ? " (bytes of its rows with their scales)" : "",
+                " on ", x.device());
+}
+
+at::Tensor as_multiplied_by(const at::Tensor& x, const at::Tensor& weight) {
+  return weight.scalar_type() == x.scalar_type() ? weight : as_floats(weight, x.size(-1));
 }
 
 bool needs_gradient(std::initializer_list<at::Tensor> tensors) {

@@ -47,6 +47,16 @@ std::pair<at::Tensor, at::Tensor> softmax_read(const at::Tensor& queries,
                                                const cpu::SoftmaxRead& read, Precision precision);
 void run(const cpu::SoftmaxReadBackward& loop, Precision precision);
 
+/// Throws UsageError unless `weight` has these sizes (-1 allows any), counted in weights, and
+/// is of the dtype and device of x or, where x is of floats, keeps them in fewer bits. what:
+/// "linear: weight".
+void check_weight(const at::Tensor& weight, std::initializer_list<int64_t> sizes,
+                  const at::Tensor& x, const char* what);
+
+/// Matrices that x [.., columns] is multiplied by: those of its own dtype as they are, others as
+/// floats.
+at::Tensor as_multiplied_by(const at::Tensor& x, const at::Tensor& weight);
+
 /// Whether autograd may ask for the gradient of any of these. Where it will not, an op need not
 /// record itself, which costs more than a short loop.
 bool needs_gradient(std::initializer_list<at::Tensor> tensors);
