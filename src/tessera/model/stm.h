@@ -128,7 +128,7 @@ class Stm : public SequenceModel {
 
 ModelKind stm_kind();
 
-/// The formats in which other programs keep its weights (model/stm_formats.cpp).
+/// "sam": thaihungle/SAM, the authors' code.
 std::vector<WeightFormat> stm_weight_formats();
 
 }  // namespace tessera

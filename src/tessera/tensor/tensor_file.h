@@ -46,8 +46,8 @@ std::span<const std::byte> bytes_of(const at::Tensor& tensor);
 void save_tensors(const std::filesystem::path& path, const NamedTensors& tensors,
                   const std::map<std::string, std::string>& metadata = {});
 
-/// The checksum (base/checksum.h) of `text` and of names and bytes of the tensors, in the order of
-/// the names.
+/// The checksum (XXH3, 64 bits, as 16 hexadecimal digits) of `text` and of names and bytes of the
+/// tensors, in the order of the names: finds damage, not forgery.
 std::string checksum_of(const std::map<std::string, at::Tensor>& tensors,
                         std::string_view text = {});
 

@@ -105,7 +105,7 @@ class Learner {
   virtual std::string unit() const = 0;
   virtual int64_t units_per_step() const;
   /// Throws UsageError where `processes`, more than one, cannot share the updates. Unless
-  /// overridden: as check_shares(training(), processes) in shared_training.h.
+  /// overridden: where train.accumulation is no multiple of them, or train.device not the CPU.
   virtual void check_shares(int64_t processes) const;
   /// The metrics of evaluations and tests, the most important first.
   virtual std::vector<ShownMetric> shown() const = 0;
