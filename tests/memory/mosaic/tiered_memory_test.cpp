@@ -156,6 +156,9 @@ TEST(TieredMemory, RefusesStatesThatDoNotFit) {
   refuses("short_term.leaky_key", at::zeros({1, 3, 4}));
   file.tensors.erase("long_term.pairs.keys");
   EXPECT_THROW(memory->state_from(file, "", {}), DataError);
+  for (TieredMemory other : {drawn_memory(3, 5), drawn_memory(2, 4)})
+    EXPECT_THROW(other->read(at::zeros({2, 1, 12}), state), UsageError);
+  EXPECT_THROW(memory->read(at::zeros({3, 1, 12}), state), UsageError);
 }
 
 TEST(TieredMemory, RefusesImpossibleSizes) {

@@ -77,6 +77,8 @@ PairOptions TieredMemoryImpl::short_term_options(PairOptions options) const {
 std::pair<at::Tensor, TieredMemoryState> TieredMemoryImpl::read(const at::Tensor& x,
                                                                 TieredMemoryState state) {
   at::NoGradGuard no_grad;
+  check_shape(x, {-1, -1, options_.channels}, "TieredMemory: x");
+  check_state(state, x.size(0));
   if (state.rows() == 0) state.short_term = ContextTierState(short_term_options(state.options()));
   at::Tensor recent, older;
   std::tie(recent, state.short_term) =

@@ -106,7 +106,7 @@ struct TieredMemoryState {
 /// their own, of which the short-term memory reads the last `short_term` pairs and the long-term
 /// memory all but the last ones, those of the steps i <= t - delay; W_o combines what both read.
 /// Differs from the paper's text, where the short-term memory reads a pair less: this is its figure
-/// 11. Members throw UsageError where x or a delay does not fit.
+/// 11. Members throw UsageError where x, a state or a delay does not fit.
 class TieredMemoryImpl : public torch::nn::Module {
  public:
   /// short_term, delay: as above, from 1 on. Throws UsageError on other numbers, and as
