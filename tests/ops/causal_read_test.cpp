@@ -1,8 +1,9 @@
-#include "tessera/ops/memory_read.h"
+#include "tessera/ops/causal_read.h"
 
 #include <cmath>
 
 #include "tessera/base/error.h"
+#include "tessera/ops/memory_read.h"
 #include "tessera/ops/weights.h"
 #include "tessera/simd/instruction_set.h"
 #include "tests/ops/float_agreement.h"

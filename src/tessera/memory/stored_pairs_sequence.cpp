@@ -7,7 +7,7 @@
 
 #include "tessera/memory/rows_of_states.h"
 #include "tessera/memory/stored_pairs.h"
-#include "tessera/ops/memory_read.h"
+#include "tessera/ops/causal_read.h"
 #include "tessera/ops/weights.h"
 #include "tessera/tensor/check.h"
 
@@ -37,10 +37,8 @@ at::Tensor StoredPairs::retrieve_sequence(const at::Tensor& queries,
   const auto by_time = [&](const at::Tensor& all) {
     return all.narrow(2, 0, pairs).transpose(1, 2);  // [B, N, H, D]
   };
-  ops::CausalReadOptions options;
-  options.lag = queries.size(1) - pairs;
-  options.precision = precision;
-  return ops::causal_read(queries, by_time(keys_), by_time(values_), options);
+  return ops::causal_read(queries, by_time(keys_), by_time(values_),
+                          {.lag = queries.size(1) - pairs, .precision = precision});
 }
 
 /// Each query reads what the memory holds once its pair is stored: of the new pairs those up to its
@@ -59,14 +57,14 @@ at::Tensor StoredPairs::store_and_retrieve_evicting(const at::Tensor& keys,
     old_keys.push_back(newest_first(this->keys(row), slots[row]));
     old_values.push_back(newest_first(this->values(row), slots[row]));
   }
-  ops::CausalReadOptions newer, older;
-  newer.precision = older.precision = precision;
-  older.lag = queries.size(1) + 1 - bound();
+  const ops::CausalReadOptions newer = {.precision = precision};
+  const ops::CausalReadOptions older = {.lag = queries.size(1) + 1 - bound(),
+                                        .precision = precision};
   const auto [values_of_old, sums_of_old] =
-      ops::causal_reading(queries.flip(1), at::cat(old_keys), at::cat(old_values), older);
+      ops::causal_read_with_sums(queries.flip(1), at::cat(old_keys), at::cat(old_values), older);
   const ops::CausalReading old = {values_of_old.flip(1), sums_of_old.flip(2)};
   const at::Tensor read =
-      ops::joined(old, ops::causal_reading(queries, as_read(keys), as_read(values), newer));
+      ops::joined(old, ops::causal_read_with_sums(queries, as_read(keys), as_read(values), newer));
   for (int64_t row = 0; row < rows(); ++row) {
     write_round(keys_[row], slots[row], kept(keys[row]));
     write_round(values_[row], slots[row], kept(values[row]));

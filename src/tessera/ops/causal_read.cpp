@@ -1,4 +1,4 @@
-#include "tessera/ops/memory_read.h"
+#include "tessera/ops/causal_read.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "tessera/ops/detail/dispatch.h"
+#include "tessera/ops/memory_read.h"
 #include "tessera/ops/weights.h"
 #include "tessera/tensor/check.h"
 
@@ -167,8 +168,8 @@ at::Tensor causal_read(const at::Tensor& queries, const at::Tensor& keys, const 
   return composed(queries, keys, values, options).values;
 }
 
-CausalReading causal_reading(const at::Tensor& queries, const at::Tensor& keys,
-                             const at::Tensor& values, const CausalReadOptions& options) {
+CausalReading causal_read_with_sums(const at::Tensor& queries, const at::Tensor& keys,
+                                    const at::Tensor& values, const CausalReadOptions& options) {
   const at::NoGradGuard no_grad;
   if (loops_run({queries, keys, values, options.alibi_slopes}))
     return fused(with_contiguous_rows(queries), with_contiguous_rows(keys),

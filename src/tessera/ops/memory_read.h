@@ -35,37 +35,6 @@ at::Tensor causal_attention(const at::Tensor& queries, const at::Tensor& keys,
 /// its first on. Throws UsageError unless heads >= 1.
 at::Tensor alibi_slopes(int64_t heads);
 
-/// What distinguishes the causal softmax reads from one another.
-struct CausalReadOptions {
-  double scale = 1;    ///< on the products of query and key
-  int64_t lag = 0;     ///< time t reads the pairs i <= t - lag; below 0 after earlier pairs
-  int64_t window = 0;  ///< of these the last ones, i > t - lag - window; 0 leaves them all
-  at::Tensor alibi_slopes = {};  ///< [H] or undefined: adds -slope_h * (t - i) to the scores
-  Dropout dropout;
-  Precision precision = Precision::kFloat32;
-};
-
-/// The read behind kernel_smoothing and causal_attention, which check their arguments:
-///   y_t = sum_{i <= t - lag} softmax_i(scale * q_t . k_i - slope_h * (t - i)) v_i,
-/// zero where there is no such i. queries [B, T, H, D], keys, values [B, N, H, D] -> [B, T, H, D];
-/// the pairs may be of any WeightType (ops/weights.h), of which only floats have a gradient. Under
-/// a window N must reach so far that every time from the lag on has a pair in its window.
-at::Tensor causal_read(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values,
-                       const CausalReadOptions& options);
-
-/// What such a read gives, and the logarithms of the sums that its softmaxes divide by, -infinity
-/// where there is no pair to read.
-struct CausalReading {
-  at::Tensor values;    ///< [B, T, H, D]
-  at::Tensor log_sums;  ///< [B, H, T]
-};
-CausalReading causal_reading(const at::Tensor& queries, const at::Tensor& keys,
-                             const at::Tensor& values, const CausalReadOptions& options);
-
-/// The reading of the pairs of both: each is a mean, which counts as its sum says. Where neither
-/// has read a pair the result is not a number.
-at::Tensor joined(const CausalReading& a, const CausalReading& b);
-
 /// What one read of a memory gives.
 struct MemoryReading {
   at::Tensor value;    ///< [B, H, D]

@@ -10,8 +10,8 @@
 
 #include "tessera/base/error.h"
 #include "tessera/memory/rows_of_states.h"
+#include "tessera/ops/causal_read.h"
 #include "tessera/ops/linear.h"
-#include "tessera/ops/memory_read.h"
 #include "tessera/tensor/check.h"
 
 namespace tessera::ops {
