@@ -395,6 +395,9 @@ TEST(StoredPairs, RefusesAndStaysAsItWas) {
   refuses(2, {2, 1, 3, 4});
   refuses(2, {2, 2, 3, 5});
   refuses(2, {1, 2, 3, 4});
+  const at::Tensor some = at::ones({2, 2, 3, 4});
+  EXPECT_THROW(pairs.store_and_retrieve(some, some, some.to(at::kDouble), ops::Precision::kFloat32),
+               UsageError);
   const at::Tensor three_sizes = at::ones({2, 3, 4});
   EXPECT_THROW(
       pairs.store_and_retrieve(three_sizes, three_sizes, three_sizes, ops::Precision::kFloat32),
@@ -404,6 +407,10 @@ TEST(StoredPairs, RefusesAndStaysAsItWas) {
   EXPECT_THROW(pairs.store(at::ones({2, 3, 4}), doubles), UsageError);
   EXPECT_EQ(pairs.counts(), (std::vector<int64_t>{1, 1}));
   EXPECT_TRUE(pairs.keys(0).equal(at::ones({3, 1, 4})));
+  EXPECT_THROW(pairs.keys(2), UsageError);
+  EXPECT_THROW(StoredPairs().values(0), UsageError);
+  StoredPairs least_used({MemoryBound{4, Eviction::kLeastUsed}});
+  EXPECT_THROW(least_used.prepare_next(at::ones({2, 3, 4})), UsageError);
   EXPECT_THROW(StoredPairs({MemoryBound{-1}}), UsageError);
   const StoredPairs bounded({MemoryBound{4}});
   EXPECT_THROW(StoredPairs::stack({&pairs, &bounded}), UsageError);

@@ -152,7 +152,9 @@ void StoredPairs::count_next(const std::vector<bool>& rows) {
 }
 
 ops::PairStorage StoredPairs::prepare_next(const at::Tensor& like) {
-  TORCH_INTERNAL_ASSERT(!counts_use());
+  TESSERA_CHECK(!counts_use(),
+                "StoredPairs::prepare_next: which pair is evicted depends on what was read; store "
+                "the pair with store()");
   check_like(like, like);
   reserve_next(like);
   ops::PairStorage next = {keys_, values_, next_slots(), counts_};
@@ -229,11 +231,17 @@ void StoredPairs::count_use(const at::Tensor& weights) {
   used.mul_(kUsageDecay).add_(weights);
 }
 
-at::Tensor StoredPairs::keys(int64_t row) const {
-  return ops::as_floats(keys_[row].narrow(1, 0, counts_.at(row)), width_);
+at::Tensor StoredPairs::floats_of(const at::Tensor& all, int64_t row) const {
+  check_rows({row}, rows(), "StoredPairs");
+  return ops::as_floats(all[row].narrow(1, 0, counts_[row]), width_);
 }
+
+at::Tensor StoredPairs::keys(int64_t row) const {
+  return floats_of(keys_, row);
+}
+
 at::Tensor StoredPairs::values(int64_t row) const {
-  return ops::as_floats(values_[row].narrow(1, 0, counts_.at(row)), width_);
+  return floats_of(values_, row);
 }
 
 StoredPairs StoredPairs::stack(const std::vector<const StoredPairs*>& parts) {

@@ -71,14 +71,14 @@ class StoredPairs {
   /// pairs, it comes first. keys, values [B, N, H, D], queries [B, T, H, D], N = T or T - 1 ->
   /// [B, T, H, D]. This goes pair by pair where what is evicted depends on what was read, otherwise
   /// at once, as many pairs at a time as the bound allows, with matrix products of this precision.
-  /// Throws UsageError on a shape mismatch, storing nothing.
+  /// Throws UsageError on a shape or dtype mismatch, storing nothing.
   at::Tensor store_and_retrieve(const at::Tensor& keys, const at::Tensor& values,
                                 const at::Tensor& queries, ops::Precision precision);
 
   /// Room for one pair more in every row, for an op that writes the pairs and reads all of them in
   /// one pass; like [B, H, D]. count_next() then says that they are written: before that the memory
-  /// holds what it held, except for a full memory's pairs that are overwritten. Not for a memory
-  /// that evicts by use. Throws UsageError on a shape mismatch.
+  /// holds what it held, except for a full memory's pairs that are overwritten. Throws UsageError
+  /// on a shape mismatch and where counts_use() says that an eviction depends on what was read.
   ops::PairStorage prepare_next(const at::Tensor& like);
   void count_next();
 
@@ -93,6 +93,7 @@ class StoredPairs {
   const std::vector<int64_t>& counts() const { return counts_; }
   const std::vector<int64_t>& stored() const { return stored_; }
   /// Keys and values [H, N, D] of one row as they are read, oldest first where nothing was evicted.
+  /// Throw UsageError on a row that does not exist.
   at::Tensor keys(int64_t row) const;
   at::Tensor values(int64_t row) const;
 
@@ -120,6 +121,8 @@ class StoredPairs {
   void check_like(const at::Tensor& keys, const at::Tensor& values) const;
   /// Pairs [.., D] in the numbers in which they are stored.
   at::Tensor kept(const at::Tensor& pairs) const;
+  /// One row of keys_ or values_ as floats [H, N, D].
+  at::Tensor floats_of(const at::Tensor& all, int64_t row) const;
   std::vector<int64_t> next_slots() const;
   void count_next(const std::vector<bool>& rows);
   void reserve_next(const at::Tensor& like);

@@ -93,7 +93,8 @@ at::Tensor StoredPairs::store_and_retrieve(const at::Tensor& keys, const at::Ten
                                            const at::Tensor& queries, ops::Precision precision) {
   at::NoGradGuard no_grad;
   check_shape(keys, {-1, -1, -1, -1}, "StoredPairs: keys");
-  check_shape(queries, {keys.size(0), -1, keys.size(2), keys.size(3)}, "StoredPairs: queries");
+  tessera::check_like(queries, {keys.size(0), -1, keys.size(2), keys.size(3)}, keys,
+                      "StoredPairs: queries");
   check_shape(values, {keys.size(0), keys.size(1), keys.size(2), keys.size(3)},
               "StoredPairs: values");
   check_like(keys, values);
