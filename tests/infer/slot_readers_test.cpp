@@ -21,10 +21,6 @@ using test::kVocabulary;
 using test::kWindow;
 using test::some_text;
 
-SlotReaders measured(LanguageModel& model, const Tokens& text) {
-  return SlotReaders::measure(model, text, [](int64_t, int64_t) {});
-}
-
 /// A token of the text and the weight with which it read one slot.
 struct Read {
   int64_t position;
@@ -53,7 +49,7 @@ std::vector<Read> reads_of(MemoryMosaic& model, const Tokens& text, int64_t laye
 TEST(SlotReaders, AreTheTokensThatReadTheSlotMost) {
   const auto model = std::dynamic_pointer_cast<MemoryMosaic>(test::tiny_mosaic());
   const Tokens text = some_text(2 * kWindow + 3, 1);
-  const SlotReaders readers = measured(*model, text);
+  const SlotReaders readers = SlotReaders::measure(*model, text);
   EXPECT_EQ(readers.slots(), 2 * 2 * 28);  // layers, heads, 3.5 * 8 channels
   for (const int64_t slot : {0, 27}) {
     const std::vector<Read> expected = reads_of(*model, text, 1, 0, slot);
@@ -79,7 +75,7 @@ TEST(SlotReaders, AreTheTokensThatReadTheSlotMost) {
 
 TEST(SlotReaders, OfAShortTextAreFewer) {
   const auto model = test::tiny_mosaic();
-  const auto readers = measured(*model, {3}).of(0, 0, 0);
+  const auto readers = SlotReaders::measure(*model, {3}).of(0, 0, 0);
   ASSERT_EQ(readers.size(), 1u);
   EXPECT_EQ(readers[0].token, 3);
   EXPECT_TRUE(readers[0].before.empty());
@@ -91,7 +87,7 @@ TEST(SlotReaders, AreKeptBesideTheModelUntilItsWeightsChange) {
   const auto model = test::tiny_mosaic();
   save_model(folder.path(), *model);
   EXPECT_EQ(SlotReaders::load(folder.path(), *model), nullptr);
-  const SlotReaders readers = measured(*model, some_text(20, 1));
+  const SlotReaders readers = SlotReaders::measure(*model, some_text(20, 1));
   readers.save(folder.path());
   const auto loaded = SlotReaders::load(folder.path(), *model);
   ASSERT_TRUE(loaded);
@@ -111,7 +107,7 @@ TEST(SlotReaders, AFileThatDoesNotFitTheModelIsRefused) {
   const auto model = test::tiny_mosaic();
   save_model(folder.path(), *model);
   const auto larger = test::tiny_mosaic(Parameterisation::kPaper, kVocabulary + 5);
-  measured(*larger, Tokens(20, kVocabulary + 1)).save(folder.path());
+  SlotReaders::measure(*larger, Tokens(20, kVocabulary + 1)).save(folder.path());
   EXPECT_THROW(SlotReaders::load(folder.path(), *model), DataError);
 }
 
@@ -123,7 +119,7 @@ TEST(SlotReaders, AFileOfFewerOrMoreLayersThanTheModelIsRefused) {
     MemoryMosaicConfig config = test::tiny_mosaic_config();
     config.layers = layers;
     MemoryMosaic other(config);
-    measured(other, some_text(20, 1)).save(folder.path());
+    SlotReaders::measure(other, some_text(20, 1)).save(folder.path());
     EXPECT_THAT(test::message_of<DataError>([&] { SlotReaders::load(folder.path(), *model); }),
                 testing::HasSubstr(fmt::format(
                     "'weights' has shape [{}, 2, 28, 10], expected [2, 2, 28, 10]", layers)));
@@ -132,10 +128,10 @@ TEST(SlotReaders, AFileOfFewerOrMoreLayersThanTheModelIsRefused) {
 
 TEST(SlotReaders, RefuseWhatCannotBe) {
   const auto model = test::tiny_mosaic();
-  EXPECT_THROW(measured(*model, {}), UsageError);
-  EXPECT_THROW(measured(*model, {kVocabulary}), UsageError);
-  EXPECT_THROW(measured(*test::tiny_gpt(Positions::kRotary), {3}), UsageError);
-  const SlotReaders readers = measured(*model, {3});
+  EXPECT_THROW(SlotReaders::measure(*model, {}), UsageError);
+  EXPECT_THROW(SlotReaders::measure(*model, {kVocabulary}), UsageError);
+  EXPECT_THROW(SlotReaders::measure(*test::tiny_gpt(Positions::kRotary), {3}), UsageError);
+  const SlotReaders readers = SlotReaders::measure(*model, {3});
   EXPECT_THROW(readers.of(2, 0, 0), UsageError);
   EXPECT_THROW(readers.of(0, 2, 0), UsageError);
   EXPECT_THROW(readers.of(0, 0, 28), UsageError);
@@ -147,7 +143,7 @@ TEST(SlotReaders, AsJsonAreThoseOfTheSlotsThatInspectionsName) {
   inspection.blocks.resize(2);
   inspection.blocks[1].slots = std::vector<SlotShare>{{0, 7, 0.5, 0.25}};
   const auto model = test::tiny_mosaic();
-  const SlotReaders readers = measured(*model, {3, 4});
+  const SlotReaders readers = SlotReaders::measure(*model, {3, 4});
   const Tokenizer bytes = Tokenizer::bytes(EndOfText::kAbsent);
   const auto json = slot_readers_json(readers, {&inspection, 1}, bytes, 1);
   ASSERT_EQ(json.size(), 1u);

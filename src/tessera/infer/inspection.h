@@ -116,10 +116,11 @@ class SlotReaders {
   using OnProgress = std::function<void(int64_t tokens, int64_t all_tokens)>;
 
   /// Reads windows of the text, each from its beginning, up to 200,000 tokens in all: of a longer
-  /// text windows at equal distances. Throws UsageError on a model without slots, on a text
-  /// of no tokens and on ids outside the vocabulary.
+  /// text windows at equal distances. on_progress is told after each window how far it has come.
+  /// Throws UsageError on a model without slots, on a text of no tokens and on ids outside the
+  /// vocabulary.
   static SlotReaders measure(LanguageModel& model, const Tokens& text,
-                             const OnProgress& on_progress);
+                             const OnProgress& on_progress = {});
 
   /// Writes slots.safetensors into the directory of the model that was measured. Throws
   /// SystemError.

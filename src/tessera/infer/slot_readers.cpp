@@ -92,7 +92,7 @@ SlotReaders SlotReaders::measure(LanguageModel& model, const Tokens& text,
         at::tensor(read, at::kLong).unsqueeze(0), [&](int64_t layer, const at::Tensor& weights) {
           blocks[layer].add(weights[0].flatten(1).to(at::kCPU, at::kFloat), first);
         });
-    on_progress(std::min((index + apart) * window, length), length);
+    if (on_progress) on_progress(std::min((index + apart) * window, length), length);
   }
   std::vector<at::Tensor> all_weights;
   std::vector<int32_t> contexts;

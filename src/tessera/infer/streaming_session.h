@@ -69,7 +69,8 @@ class StreamingSession {
   at::Tensor read(const std::vector<Tokens>& more);
   /// The same for one token of every sequence.
   at::Tensor step(const Tokens& tokens);
-  /// Goes on with the chosen sequences, in this order; one may be chosen twice.
+  /// Goes on with the chosen sequences, in this order; one may be chosen twice. Throws UsageError
+  /// on one that does not exist.
   void select(const std::vector<int64_t>& rows);
 
   /// Writes the session to a safetensors file, atomically; a session loaded from it with an equal

@@ -13,8 +13,9 @@ namespace tessera::ops {
 /// of floats without gradient, as in generation, nothing is rounded: reading the weight once, as it
 /// is, costs less than rounding it. The weight may be of any WeightType (ops/weights.h). One of 8
 /// bits is multiplied with x in whole numbers of 8 bits, a scale for every kWeightBlock of them,
-/// where the processor has loops for that (AVX2), and with x as it is elsewhere. Throws
-/// UsageError on a shape or dtype mismatch.
+/// where the processor has loops for that (AVX2), and with x as it is elsewhere. Differentiable in
+/// all three, where the weight is of the dtype of x. Throws UsageError on a shape or dtype
+/// mismatch.
 at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias = {},
                   Precision precision = Precision::kFloat32);
 

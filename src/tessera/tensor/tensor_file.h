@@ -42,7 +42,8 @@ struct TensorFile {
 /// The bytes of a contiguous tensor on the CPU.
 std::span<const std::byte> bytes_of(const at::Tensor& tensor);
 
-/// Writes CPU copies of the tensors atomically, in the order given. Throws SystemError.
+/// Writes CPU copies of the tensors atomically, in the order given. Throws SystemError, and
+/// UsageError on a type that safetensors cannot hold.
 void save_tensors(const std::filesystem::path& path, const NamedTensors& tensors,
                   const std::map<std::string, std::string>& metadata = {});
 
