@@ -19,28 +19,12 @@ int64_t Learner::parameter_count() {
   return count;
 }
 
-Metrics Learner::test(std::FILE*) {
-  return {};
-}
-
-std::string Learner::sample(int64_t) {
-  return "";
-}
-
 config::Json Learner::step_events() {
   return config::Json::object();
 }
 
-int64_t Learner::units_per_step() const {
-  return training_.batch * training_.accumulation;
-}
-
 void Learner::check_shares(int64_t processes) const {
   tessera::check_shares(training_, processes);
-}
-
-std::vector<TrivialScore> Learner::trivial_scores() const {
-  return {};
 }
 
 void Learner::add_results(const Trained& trained, StudyResults& results) {

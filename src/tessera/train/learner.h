@@ -82,10 +82,10 @@ class Learner {
   virtual Metrics evaluate(const OnBatch& on_batch) = 0;
   /// Measures what came of the training, called as evaluate() is. Draws its progress on `progress`
   /// (null: silent). Interrupted after a signal: its message names what was not measured.
-  virtual Metrics test(std::FILE* progress);
+  virtual Metrics test(std::FILE* progress) { return {}; }
   /// A text that shows what the module can do after `step` updates; empty: none. Called as
   /// evaluate() is; after Interrupted there is no sample of this step.
-  virtual std::string sample(int64_t step);
+  virtual std::string sample(int64_t step) { return {}; }
   /// What else the log's line of the last update holds: an object.
   virtual config::Json step_events();
 
@@ -103,13 +103,13 @@ class Learner {
   virtual std::string name() const = 0;
   /// What an update reads: "tokens". units_per_step() of them.
   virtual std::string unit() const = 0;
-  virtual int64_t units_per_step() const;
+  virtual int64_t units_per_step() const { return training_.batch * training_.accumulation; }
   /// Throws UsageError where `processes`, more than one, cannot share the updates. Unless
   /// overridden: where train.accumulation is no multiple of them, or train.device not the CPU.
   virtual void check_shares(int64_t processes) const;
   /// The metrics of evaluations and tests, the most important first.
   virtual std::vector<ShownMetric> shown() const = 0;
-  virtual std::vector<TrivialScore> trivial_scores() const;
+  virtual std::vector<TrivialScore> trivial_scores() const { return {}; }
   /// Adds to the report of a run what came of it.
   virtual void add_results(const Trained& trained, StudyResults& results);
 
