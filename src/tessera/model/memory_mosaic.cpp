@@ -3,20 +3,14 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
+#include <cmath>
+
 #include "tessera/memory/rows_of_states.h"
 #include "tessera/model/initialisation.h"
 #include "tessera/ops/weights.h"
 #include "tessera/tensor/check.h"
 
 namespace tessera {
-namespace {
-
-MemoryOptions memory_options(const MemoryMosaicConfig& config) {
-  return {config.channels,         config.heads,    config.bias, config.dropout,
-          config.parameterisation, config.precision};
-}
-
-}  // namespace
 
 void MemoryMosaicConfig::check() const {
   config::check_demands(*this, "model");
@@ -48,8 +42,13 @@ NamedTensors MosaicBlockState::tensors(const std::string& prefix) const {
 
 MosaicBlockImpl::MosaicBlockImpl(const MemoryMosaicConfig& config, at::Device device)
     : heads_(config.heads), head_width_(config.channels / config.heads) {
-  MemoryOptions options = memory_options(config);
-  options.device = device;
+  const MemoryOptions options = {.channels = config.channels,
+                                 .heads = config.heads,
+                                 .bias = config.bias,
+                                 .dropout = config.dropout,
+                                 .parameterisation = config.parameterisation,
+                                 .precision = config.precision,
+                                 .device = device};
   context_norm = register_module("context_norm", Norm(config.channels, config.bias, device));
   context = register_module("context", ContextMemory(options));
   persistent_norm = register_module("persistent_norm", Norm(config.channels, config.bias, device));
@@ -139,7 +138,7 @@ void MemoryMosaic::visit_slot_weights(const at::Tensor& tokens, const OnWeights&
 void MemoryMosaic::initialise(uint64_t seed) {
   at::NoGradGuard no_grad;
   const bool paper = config_.parameterisation == Parameterisation::kPaper;
-  const double deviation = memory_options(config_).weight_deviation();
+  const double deviation = paper ? 1.0 / std::sqrt(config_.channels) : 0.02;
   const double output_deviation = paper ? 1.0 / std::sqrt(config_.channels * config_.layers)
                                         : 0.02 / std::sqrt(2.0 * config_.layers);
   const double slot_deviation = 1.0 / std::sqrt(config_.channels / config_.heads);

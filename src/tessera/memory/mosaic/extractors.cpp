@@ -3,6 +3,8 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
+#include <cmath>
+
 #include "tessera/memory/make_linear.h"
 #include "tessera/tensor/check.h"
 
@@ -38,17 +40,14 @@ void KeyExtractorImpl::reset_scalars() {
   log_scale.fill_(1.0 / kScalarScaling);
 }
 
-double KeyExtractorImpl::scale_cap() const {
+ops::KeyParameters KeyExtractorImpl::parameters_for_ops() const {
   // The paper's library caps before it squares, nanoMosaics after.
   const bool paper = options_.parameterisation == Parameterisation::kPaper;
-  return paper ? kPaperCap * scale_power_ : kNanoCap;
-}
-
-ops::KeyParameters KeyExtractorImpl::parameters_for_ops() const {
+  const double scale_cap = paper ? kPaperCap * scale_power_ : kNanoCap;
   return {{projection->weight, projection->bias},
           leak,
           /*leak_scale=*/kScalarScaling,
-          {log_scale, kScalarScaling * scale_power_, scale_cap()},
+          {log_scale, kScalarScaling * scale_power_, scale_cap},
           kNormEpsilon};
 }
 
@@ -69,9 +68,9 @@ ValueExtractorImpl::ValueExtractorImpl(const MemoryOptions& options) : options_(
   options.check();
   projection = register_module(
       "projection", make_linear(options.channels, options.channels, options.bias, options.device));
-  mix = register_parameter("mix", at::full({options.heads}, 0.5, options.device));
-  log_scale = register_parameter(
-      "log_scale", at::full({options.heads}, kFirstLogScale / kScalarScaling, options.device));
+  mix = register_parameter("mix", at::zeros({options.heads}, options.device));
+  log_scale = register_parameter("log_scale", at::zeros({options.heads}, options.device));
+  reset_scalars();
 }
 
 void ValueExtractorImpl::reset_scalars() {

@@ -8,7 +8,6 @@
 #include <torch/nn/pimpl.h>
 
 #include <array>
-#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -54,10 +53,6 @@ struct MemoryOptions {
   /// [0, 1).
   void check() const;
   int64_t head_width() const { return channels / heads; }
-  /// Standard deviation of a linear map's initial weights.
-  double weight_deviation() const {
-    return parameterisation == Parameterisation::kPaper ? 1.0 / std::sqrt(channels) : 0.02;
-  }
 };
 
 /// Keys of a memory unit: a linear map, its leaky average over time, normalised and scaled per head
@@ -85,8 +80,6 @@ class KeyExtractorImpl : public torch::nn::Module {
   at::Tensor log_scale;  ///< [H], stored divided by kScalarScaling
 
  private:
-  double scale_cap() const;
-
   MemoryOptions options_;
   int scale_power_;
 };

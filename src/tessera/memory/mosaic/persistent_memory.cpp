@@ -21,9 +21,9 @@ PersistentMemoryImpl::PersistentMemoryImpl(const MemoryOptions& options, int64_t
   const std::vector<int64_t> shape = {count, options.heads, slots, options.head_width()};
   slot_keys = register_parameter("slot_keys", at::zeros(shape, options.device));
   slot_values = register_parameter("slot_values", at::zeros(shape, options.device));
-  log_scale = register_parameter(
-      "log_scale", at::full({options.heads}, kFirstLogScale / kScalarScaling, options.device));
+  log_scale = register_parameter("log_scale", at::zeros({options.heads}, options.device));
   output = register_module("output", make_output_projection(options));
+  reset_scalars();
   if (first == FirstSlots::kZero) return;
   at::NoGradGuard no_grad;
   const double deviation = 1.0 / std::sqrt(options.head_width());
