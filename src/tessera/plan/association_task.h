@@ -12,9 +12,9 @@ namespace tessera::theory {
 /// What a memory is asked to hold (Cabannes et al. 2024, eq. 1): inputs x in {0, …, N - 1} that
 /// come with probability p(x), each with one right output f(x) in {0, …, M - 1}.
 struct AssociationTask {
-  std::vector<double> law;      // [N] p(x), most frequent first, sum 1
-  std::vector<int32_t> output;  // [N] f(x)
-  int32_t outputs = 0;          // M
+  std::vector<double> law;      ///< [N] p(x), most frequent first, sum 1
+  std::vector<int32_t> output;  ///< [N] f(x)
+  int32_t outputs = 0;          ///< M
 
   int64_t inputs() const { return static_cast<int64_t>(law.size()); }
 };
@@ -28,11 +28,13 @@ AssociationTask zipf_task(int64_t inputs, int32_t outputs, double alpha);
 /// UsageError on a negative count, on no positive count, or unless outputs > 0.
 AssociationTask counted_task(std::span<const double> counts, int32_t outputs);
 
-/// Q_y, the sum of q(x)^2 over the inputs of output y. [M]
+/// Q_y, the sum of q(x)^2 over the inputs of output y. [N] -> [M]. Throws UsageError on a wrong
+/// length.
 std::vector<double> class_energies(const AssociationTask& task, std::span<const float> weights);
 
 /// How often each x came up in `samples` independent draws from `law`: an exact multinomial by
-/// conditional binomials, at a cost that does not grow with the number of samples. [N]
+/// conditional binomials, at a cost that does not grow with the number of samples. [N] -> [N].
+/// Throws UsageError unless samples >= 0.
 std::vector<int64_t> sample_counts(std::span<const double> law, int64_t samples,
                                    RandomStream& random);
 
@@ -42,7 +44,7 @@ double power_sum(double first, double last, double s);
 /// Draws single inputs from a law in constant time (Walker 1977, the alias method).
 class AliasTable {
  public:
-  /// law: nonnegative weights, of any positive sum.
+  /// law: weights of at least 0, of any positive sum. Throws UsageError on others.
   explicit AliasTable(std::span<const double> law);
 
   int32_t draw(RandomStream& random) const;
@@ -62,15 +64,15 @@ class RankedLaw {
   /// From counts in any order; zeros are dropped. Throws as counted_task does.
   static RankedLaw counted(std::span<const double> counts);
 
-  int64_t inputs() const { return inputs_; }  // N
+  int64_t inputs() const { return inputs_; }  ///< N
 
   /// Sum over x of p (1 - p)^T.
   double unseen_mass(double samples) const;
 
   /// Inputs of equal probability, the most frequent first.
   struct Step {
-    double count = 0;        // inputs
-    double probability = 0;  // of each
+    double count = 0;        ///< inputs
+    double probability = 0;  ///< of each
   };
   std::span<const Step> steps() const { return steps_; }
 
@@ -85,8 +87,8 @@ class RankedLaw {
 struct MemoryScheme {
   static constexpr int64_t kAll = INT64_MAX;
 
-  double rho = 0;
-  int64_t stored = kAll;  // P
+  double rho = 0;         ///< power of p(x)
+  int64_t stored = kAll;  ///< P
 };
 
 /// q(x) from the true law. law [N], most frequent first -> [N].

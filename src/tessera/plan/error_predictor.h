@@ -11,16 +11,16 @@ namespace tessera::theory {
 
 /// Inputs that a memory treats alike.
 struct InputGroup {
-  double mass = 0;          // their total probability
-  double weight = 0;        // q of each
-  double class_energy = 0;  // sum of q^2 over the *other* inputs of their output
+  double mass = 0;          ///< their total probability
+  double weight = 0;        ///< q of each
+  double class_energy = 0;  ///< sum of q^2 over the *other* inputs of their output
   int32_t output_group = 0;
 };
 
 /// Outputs with (nearly) the same energy Q_y.
 struct OutputGroup {
-  double outputs = 0;  // how many
-  double energy = 0;   // Q_y of each
+  double outputs = 0;  ///< how many
+  double energy = 0;   ///< Q_y of each
 };
 
 /// Joins outputs whose energies are within 1 %, in `groups`, which is empty. Returns the group of
@@ -33,8 +33,8 @@ struct MemorySummary {
   std::vector<InputGroup> inputs;
   std::vector<OutputGroup> outputs;
 
-  double total_energy() const;  // |q|^2
-  double output_count() const;  // M
+  double total_energy() const;  ///< |q|^2
+  double output_count() const;  ///< M
 };
 
 /// Summarises q [N]. Weights within 3 % and energies within 1 % share a group.

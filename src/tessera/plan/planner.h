@@ -23,14 +23,14 @@ class OutputLaw {
   /// From how many stored associations each output has; zeros count as outputs, too.
   static OutputLaw counted(std::span<const double> counts);
 
-  double outputs() const { return outputs_; }  // M
+  double outputs() const { return outputs_; }  ///< M
 
   /// The energies of P equally weighted associations.
   MemorySummary memory(double stored) const;
 
  private:
   struct Share {
-    double outputs = 0, share = 0;  // how many, and the part of all associations of each
+    double outputs = 0, share = 0;  ///< how many, and the part of all associations of each
   };
   std::vector<Share> shares_;  // none where the outputs are balanced
   double outputs_ = 0;
@@ -41,19 +41,20 @@ class OutputLaw {
 double stored_item_error(const OutputLaw& outputs, double stored, int64_t dimension,
                          RivalScores scores = RivalScores::kCoupled);
 
-/// The largest P for which stored_item_error is at most `error`; 0 if not even one can be read so.
+/// The largest P for which stored_item_error is at most `error`; 0 if not even one can be read so,
+/// more than 2^50 if no limit was found, as with one output.
 /// Throws UsageError unless 0 < error < 1 and dimension >= 2.
 int64_t capacity(const OutputLaw& outputs, int64_t dimension, double error);
 
 /// A memory that keeps the P most frequent of T samples with equal weight (Cabannes et al. 2024,
 /// eq. 12 with rho = 0).
 struct MemoryPlan {
-  double samples = 0;       // T; infinity where the law itself is given
-  int64_t dimension = 0;    // d
-  int64_t stored = 0;       // P
-  double error = 0;         // predicted population error
-  double unseen_error = 0;  // the part of it that comes from inputs T samples do not show
-  double stored_item_error = 0;
+  double samples = 0;            ///< T; infinity where the law itself is given
+  int64_t dimension = 0;         ///< d
+  int64_t stored = 0;            ///< P
+  double error = 0;              ///< predicted population error
+  double unseen_error = 0;       ///< the part of it that comes from inputs T samples do not show
+  double stored_item_error = 0;  ///< error of an input that is stored
 };
 
 /// Dimensions of a plan: the numbers of its matrix are counted in 64 bits.
@@ -67,8 +68,8 @@ constexpr int64_t kMostDimension = 1'000'000'000;
 MemoryPlan best_memory(const RankedLaw& law, int64_t outputs, int64_t dimension, double samples);
 
 /// The smallest T whose unseen inputs take at most 0.4 of the error, then the smallest d whose best
-/// P keeps the whole error within it. Throws UsageError unless M >= 1 and 0 < error < 1,
-/// and UsageError where more than 10^7 dimensions would be needed.
+/// P keeps the whole error within it. Throws UsageError unless M >= 1 and 0 < error < 1, and where
+/// more than 2^60 samples or 10^7 dimensions would be needed.
 MemoryPlan plan_memory(const RankedLaw& law, int64_t outputs, double error);
 
 /// Predicted error of one of the schemes (10)-(12).

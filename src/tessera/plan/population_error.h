@@ -19,8 +19,8 @@ std::vector<float> random_directions(int64_t count, int64_t dimension, uint64_t 
 /// One memory to simulate: W = sum over x of q(x) u_f(x) e_x^T (Cabannes et al. 2024, eq. 4),
 /// decoded in each of `dimensions`.
 struct SimulatedMemory {
-  std::vector<float> weights;       // [N] q(x)
-  std::vector<int64_t> dimensions;  // d, ascending, each >= 1
+  std::vector<float> weights;       ///< [N] q(x)
+  std::vector<int64_t> dimensions;  ///< d, ascending, each >= 1
 };
 
 /// Exact population error (Cabannes et al. 2024, eq. 5) of each memory in each of its dimensions,

@@ -11,8 +11,8 @@ namespace tessera::theory {
 
 /// Inputs of about equal probability, and whether they are stored.
 struct StoredChance {
-  double count = 0, probability = 0;  // how many, and of each
-  double chance = 0;                  // that one of them is stored
+  double count = 0, probability = 0;  ///< how many, and of each
+  double chance = 0;                  ///< that one of them is stored
 };
 
 /// What share of the law a memory keeps that stores the P inputs which T samples count most often,
@@ -33,7 +33,7 @@ class StoredMass {
  private:
   /// Inputs of about equal probability.
   struct Bin {
-    double count = 0, probability = 0;  // how many, and of each
+    double count = 0, probability = 0;  ///< how many, and of each
   };
   /// Over the bins before one: how many inputs have at least some count, and the variance of that.
   struct Counted {
@@ -66,8 +66,8 @@ class StoredMass {
 
 /// Errors of a memory whose stored inputs the samples choose.
 struct DrawnError {
-  double stored = 0;      // of an input that is stored: its expectation, weighted by probability
-  double not_stored = 0;  // of one that is not
+  double stored = 0;      ///< of an input that is stored: its expectation, weighted by probability
+  double not_stored = 0;  ///< of one that is not
 };
 
 /// The error of a memory of equal weights whose outputs have unevenly many stored inputs, f(x) =
