@@ -10,13 +10,61 @@
 #include "tessera/tensor/check.h"
 
 namespace tessera::ops {
-
 namespace {
+
+/// Doubling: after the pass with reach s, y_t holds the terms of the last 2s inputs.
+at::Tensor composed_leaky_average(const at::Tensor& x, const at::Tensor& decay,
+                                  const at::Tensor& initial) {
+  const int64_t T = x.size(1);
+  const at::Tensor head_decay = decay.view({-1, 1});               // [H, 1]
+  const at::Tensor carried = (head_decay * initial).unsqueeze(1);  // [B, 1, H, D]
+  if (T == 0) return x + carried;
+  at::Tensor y = at::cat({x.narrow(1, 0, 1) + carried, x.narrow(1, 1, T - 1)}, 1);
+  for (int64_t reach = 1; reach < T; reach *= 2) {
+    const at::Tensor earlier = y.narrow(1, 0, T - reach) * head_decay.pow(reach);
+    y = at::cat({y.narrow(1, 0, reach), y.narrow(1, reach, T - reach) + earlier}, 1);
+  }
+  return y;
+}
+
+class FusedLeakyAverage : public torch::autograd::Function<FusedLeakyAverage> {
+ public:
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& decay,
+                            const at::Tensor& initial) {
+    const at::Tensor rows = with_contiguous_rows(x), decays = decay.contiguous();
+    const at::Tensor start = initial.contiguous();
+    const at::Tensor y = at::empty(x.sizes(), x.options());
+    cpu::leaky_average({.x = sequence_of(rows),
+                        .decay = floats_of(decays),
+                        .initial = floats_of(start),
+                        .y = sequence_of(y)});
+    context->save_for_backward({y, decays, start});
+    return y;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list grad_outputs) {
+    check_differentiated_once("leaky_average");
+    const auto saved = context->get_saved_variables();
+    const at::Tensor &y = saved[0], &decay = saved[1], &initial = saved[2];
+    const at::Tensor grad_y = with_contiguous_rows(grad_outputs[0]);
+    const at::Tensor grad_x = at::empty(y.sizes(), y.options());
+    const at::Tensor grad_decay = at::empty({y.size(0), y.size(2)}, y.options());
+    const at::Tensor grad_initial = at::empty_like(initial);
+    cpu::leaky_average_gradient({.y = sequence_of(y),
+                                 .decay = floats_of(decay),
+                                 .initial = floats_of(initial),
+                                 .grad_y = sequence_of(grad_y),
+                                 .grad_x = sequence_of(grad_x),
+                                 .grad_decay = grad_decay.data_ptr<float>(),
+                                 .grad_initial = grad_initial.data_ptr<float>()});
+    return {grad_x, grad_decay.sum(0), grad_initial};
+  }
+};
 
 /// Doubling: after the pass with reach s, y_t holds the terms of the last 2s inputs, and the decay
 /// of step t is the product of the last 2s decays.
-at::Tensor composed(const at::Tensor& x, const at::Tensor& gain, const at::Tensor& decay,
-                    const at::Tensor& initial) {
+at::Tensor composed_gated_leaky_average(const at::Tensor& x, const at::Tensor& gain,
+                                        const at::Tensor& decay, const at::Tensor& initial) {
   const int64_t T = x.size(1);
   at::Tensor decays = decay.unsqueeze(-1), y = gain.unsqueeze(-1) * x;
   if (T == 0) return y + decays * initial.unsqueeze(1);
@@ -72,55 +120,7 @@ class FusedGatedLeakyAverage : public torch::autograd::Function<FusedGatedLeakyA
   }
 };
 
-/// Doubling: after the pass with reach s, y_t holds the terms of the last 2s inputs.
-at::Tensor composed(const at::Tensor& x, const at::Tensor& decay, const at::Tensor& initial) {
-  const int64_t T = x.size(1);
-  const at::Tensor head_decay = decay.view({-1, 1});               // [H, 1]
-  const at::Tensor carried = (head_decay * initial).unsqueeze(1);  // [B, 1, H, D]
-  if (T == 0) return x + carried;
-  at::Tensor y = at::cat({x.narrow(1, 0, 1) + carried, x.narrow(1, 1, T - 1)}, 1);
-  for (int64_t reach = 1; reach < T; reach *= 2) {
-    const at::Tensor earlier = y.narrow(1, 0, T - reach) * head_decay.pow(reach);
-    y = at::cat({y.narrow(1, 0, reach), y.narrow(1, reach, T - reach) + earlier}, 1);
-  }
-  return y;
-}
-
-class FusedLeakyAverage : public torch::autograd::Function<FusedLeakyAverage> {
- public:
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& decay,
-                            const at::Tensor& initial) {
-    const at::Tensor rows = with_contiguous_rows(x), decays = decay.contiguous();
-    const at::Tensor start = initial.contiguous();
-    const at::Tensor y = at::empty(x.sizes(), x.options());
-    cpu::leaky_average({.x = sequence_of(rows),
-                        .decay = floats_of(decays),
-                        .initial = floats_of(start),
-                        .y = sequence_of(y)});
-    context->save_for_backward({y, decays, start});
-    return y;
-  }
-
-  static variable_list backward(AutogradContext* context, variable_list grad_outputs) {
-    check_differentiated_once("leaky_average");
-    const auto saved = context->get_saved_variables();
-    const at::Tensor &y = saved[0], &decay = saved[1], &initial = saved[2];
-    const at::Tensor grad_y = with_contiguous_rows(grad_outputs[0]);
-    const at::Tensor grad_x = at::empty(y.sizes(), y.options());
-    const at::Tensor grad_decay = at::empty({y.size(0), y.size(2)}, y.options());
-    const at::Tensor grad_initial = at::empty_like(initial);
-    cpu::leaky_average_gradient({.y = sequence_of(y),
-                                 .decay = floats_of(decay),
-                                 .initial = floats_of(initial),
-                                 .grad_y = sequence_of(grad_y),
-                                 .grad_x = sequence_of(grad_x),
-                                 .grad_decay = grad_decay.data_ptr<float>(),
-                                 .grad_initial = grad_initial.data_ptr<float>()});
-    return {grad_x, grad_decay.sum(0), grad_initial};
-  }
-};
-
-at::Tensor composed(const at::Tensor& x, const at::Tensor& mix) {
+at::Tensor composed_peek_average(const at::Tensor& x, const at::Tensor& mix) {
   const int64_t T = x.size(1);
   const at::Tensor head_mix = mix.view({-1, 1});  // [H, 1]
   if (T == 0) return x * head_mix;
@@ -155,7 +155,7 @@ class FusedPeekAverage : public torch::autograd::Function<FusedPeekAverage> {
   }
 };
 
-at::Tensor composed(const at::Tensor& x, const at::Tensor& scale, double epsilon) {
+at::Tensor composed_scaled_unit_norm(const at::Tensor& x, const at::Tensor& scale, double epsilon) {
   const at::Tensor length = x.norm(2, {-1}, /*keepdim=*/true);  // [.., H, 1]
   return x * (scale.view({-1, 1}) / (length + epsilon));
 }
@@ -217,7 +217,7 @@ at::Tensor leaky_average(const at::Tensor& x, const at::Tensor& decay, const at:
   check_like(decay, {x.size(2)}, x, "leaky_average: decay");
   const at::Tensor start = start_of(x, initial, "leaky_average: initial");
   if (loops_run({x, decay})) return FusedLeakyAverage::apply(x, decay, start);
-  return composed(x, decay, start);
+  return composed_leaky_average(x, decay, start);
 }
 
 at::Tensor gated_leaky_average(const at::Tensor& x, const at::Tensor& gain, const at::Tensor& decay,
@@ -227,14 +227,14 @@ at::Tensor gated_leaky_average(const at::Tensor& x, const at::Tensor& gain, cons
   check_like(decay, {x.size(0), x.size(1), x.size(2)}, x, "gated_leaky_average: decay");
   const at::Tensor start = start_of(x, initial, "gated_leaky_average: initial");
   if (loops_run({x, gain, decay})) return FusedGatedLeakyAverage::apply(x, gain, decay, start);
-  return composed(x, gain, decay, start);
+  return composed_gated_leaky_average(x, gain, decay, start);
 }
 
 at::Tensor peek_average(const at::Tensor& x, const at::Tensor& mix) {
   check_sequence(x, "peek_average: x");
   check_like(mix, {x.size(2)}, x, "peek_average: mix");
   if (loops_run({x, mix})) return FusedPeekAverage::apply(x, mix);
-  return composed(x, mix);
+  return composed_peek_average(x, mix);
 }
 
 at::Tensor scaled_unit_norm(const at::Tensor& x, const at::Tensor& scale, double epsilon) {
@@ -242,7 +242,7 @@ at::Tensor scaled_unit_norm(const at::Tensor& x, const at::Tensor& scale, double
                 "scaled_unit_norm: x must be a floating-point tensor [.., H, D]");
   check_like(scale, {x.size(-2)}, x, "scaled_unit_norm: scale");
   TESSERA_CHECK(epsilon >= 0, "scaled_unit_norm: epsilon is ", epsilon, ", expected >= 0");
-  if (!loops_run({x, scale})) return composed(x, scale, epsilon);
+  if (!loops_run({x, scale})) return composed_scaled_unit_norm(x, scale, epsilon);
   if (x.dim() == 4) return FusedScaledUnitNorm::apply(x, scale, epsilon);
   const at::Tensor rows = x.reshape({1, -1, x.size(-2), x.size(-1)});
   return FusedScaledUnitNorm::apply(rows, scale, epsilon).view(x.sizes());
