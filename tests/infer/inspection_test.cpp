@@ -195,6 +195,8 @@ TEST(Inspection, RefusesWhatItCannotExplain) {
   EXPECT_THROW(inspect(*model, {3, 5}, -1), UsageError);
   EXPECT_THROW(inspect(*model, {}, 0), UsageError);
   EXPECT_THROW(inspect(*model, {3, 5}, 0, {.token = kVocabulary}), UsageError);
+  EXPECT_THROW(inspect(*model, {3, 5}, 0, {.memories = -1}), UsageError);
+  EXPECT_THROW(inspect(*model, {3, 5}, 0, {.alternatives = -1}), UsageError);
   EXPECT_THROW(inspect(*model, {3, kVocabulary}, 1), UsageError);
   EXPECT_THROW(inspect(*model, {3, kVocabulary}, 0), UsageError);  // it is only predicted
 }

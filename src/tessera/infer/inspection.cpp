@@ -118,6 +118,7 @@ Inspection inspect(LanguageModel& model, const Tokens& text, int64_t position,
     throw UsageError("position {} is not in the text, which has {} tokens", position, length);
   if (options.token && (*options.token < 0 || *options.token >= V))
     throw UsageError("token {} is not one of the model's {}", *options.token, V);
+  config::check_demands(options, "inspect");
   TracedModel& source = traced(model);
 
   const int64_t most = model.reads_past_window() ? length : model.window();

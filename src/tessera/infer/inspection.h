@@ -85,8 +85,8 @@ struct InspectionOptions {
 
 /// Explains the prediction of the token after `position` by what the memories had stored by then.
 /// A model that cannot read past its window reads the last tokens that fit. Throws UsageError on a
-/// model that stores no pairs, on a position outside the text, and on a token or an id of the text
-/// outside the vocabulary.
+/// model that stores no pairs, on options outside their bounds, on a position outside the text, and
+/// on a token or an id of the text outside the vocabulary.
 Inspection inspect(LanguageModel& model, const Tokens& text, int64_t position,
                    const InspectionOptions& options = {});
 
