@@ -309,7 +309,7 @@ TEST_P(LanguageModelTest, ChecksIdsOnTheCpuBeforeTheyAreMovedToItsDevice) {
   EXPECT_THROW(elsewhere.loss(inputs, targets + 13), UsageError);
 }
 
-/// Losses, gradients, and sequences that are read in pieces, chosen and joined.
+/// Losses, gradients, sequences that are read in pieces, chosen and joined, and drawn parameters.
 TEST_P(LanguageModelTest, AnotherDeviceGivesTheSame) {
   const at::Tensor all = tokens(2, 9), targets = tokens(2, 9, 4), more = tokens(3, 4, 2);
   const auto results = [&] {
@@ -335,6 +335,16 @@ TEST_P(LanguageModelTest, AnotherDeviceGivesTheSame) {
     EXPECT_EQ(there[i].device(), other_device());
     expect_equal(there[i].cpu(), here[i]);
   }
+  const auto drawn = [&] {
+    model_->initialise(3);
+    std::vector<at::Tensor> parameters;
+    for (const auto& parameter : model_->parameters())
+      parameters.push_back(parameter.detach().cpu().flatten());
+    return at::cat(parameters);
+  };
+  const at::Tensor drawn_there = drawn();
+  model_->to(at::kCPU);
+  expect_equal(drawn_there, drawn());
 }
 
 TEST_P(LanguageModelTest, EmptySequencesGiveEmptyStates) {

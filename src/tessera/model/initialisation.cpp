@@ -11,31 +11,45 @@
 #include "tessera/ops/dropout.h"
 
 namespace tessera {
+namespace {
+
+/// Draws on the CPU, whose generator the seed is for; a parameter elsewhere gets a copy.
+template <typename Draw>
+void draw_into(const at::Tensor& parameter, const Draw& draw) {
+  if (parameter.is_meta()) return;
+  at::NoGradGuard no_grad;
+  at::Tensor drawn = parameter.is_cpu()
+                         ? parameter
+                         : at::empty(parameter.sizes(), parameter.options().device(at::kCPU));
+  draw(drawn);
+  if (!parameter.is_cpu()) at::Tensor(parameter).copy_(drawn);
+}
+
+}  // namespace
 
 Initialiser::Initialiser(uint64_t seed)
     : generator_(at::make_generator<at::CPUGeneratorImpl>(seed)) {}
 
 void Initialiser::normal(const at::Tensor& parameter, double deviation) {
-  at::NoGradGuard no_grad;
-  at::Tensor(parameter).normal_(0.0, deviation, generator_);
+  draw_into(parameter, [&](at::Tensor& drawn) { drawn.normal_(0.0, deviation, generator_); });
 }
 
 void Initialiser::normal(const torch::nn::Linear& linear, double deviation) {
   at::NoGradGuard no_grad;
-  linear->weight.normal_(0.0, deviation, generator_);
+  normal(linear->weight, deviation);
   if (linear->bias.defined()) linear->bias.zero_();
 }
 
 /// By the inverse of the distribution function; the same draws as torch.nn.init.trunc_normal_.
 void Initialiser::cut_normal(const at::Tensor& parameter, double deviation) {
-  at::NoGradGuard no_grad;
   constexpr double kCut = 3;  // deviations
   const double bound = std::erf(kCut / std::sqrt(2.0));
-  at::Tensor(parameter)
-      .uniform_(-bound, bound, generator_)
-      .erfinv_()
-      .mul_(deviation * std::sqrt(2.0))
-      .clamp_(-kCut * deviation, kCut * deviation);
+  draw_into(parameter, [&](at::Tensor& drawn) {
+    drawn.uniform_(-bound, bound, generator_)
+        .erfinv_()
+        .mul_(deviation * std::sqrt(2.0))
+        .clamp_(-kCut * deviation, kCut * deviation);
+  });
 }
 
 void Initialiser::cut_normal(const torch::nn::Linear& linear, double deviation) {
@@ -51,8 +65,7 @@ void Initialiser::as_torch(const torch::nn::LinearImpl& linear) {
 }
 
 void Initialiser::uniform(const at::Tensor& parameter, double low, double high) {
-  at::NoGradGuard no_grad;
-  at::Tensor(parameter).uniform_(low, high, generator_);
+  draw_into(parameter, [&](at::Tensor& drawn) { drawn.uniform_(low, high, generator_); });
 }
 
 std::optional<uint64_t> derived_seed(std::optional<uint64_t> seed, int64_t index) {

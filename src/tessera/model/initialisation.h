@@ -14,7 +14,8 @@
 
 namespace tessera {
 
-/// Draws initial parameters, in the order of the calls, from one seed.
+/// Draws initial parameters, in the order of the calls, from one seed: the same numbers on every
+/// device, but for the meta device, where there are none.
 class Initialiser {
  public:
   explicit Initialiser(uint64_t seed);
