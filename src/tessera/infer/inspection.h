@@ -9,7 +9,6 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "tessera/base/config.h"

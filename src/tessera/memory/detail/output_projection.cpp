@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "tessera/memory/make_linear.h"
-#include "tessera/ops/dropout.h"
+#include "tessera/ops/linear.h"
 
 namespace tessera {
 

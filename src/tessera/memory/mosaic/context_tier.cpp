@@ -9,6 +9,7 @@
 #include "tessera/memory/make_linear.h"
 #include "tessera/memory/rows_of_states.h"
 #include "tessera/ops/causal_read.h"
+#include "tessera/ops/linear.h"
 #include "tessera/ops/memory_read.h"
 #include "tessera/tensor/check.h"
 

@@ -9,11 +9,9 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <string_view>
 
 #include "tessera/ops/key_value_extraction.h"
-#include "tessera/ops/linear.h"
 
 namespace tessera {
 
