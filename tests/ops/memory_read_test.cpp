@@ -133,8 +133,21 @@ TEST(MemoryRead, EmptyMemoryAndEmptyBatchGiveZero) {
       0);
 }
 
+TEST(MemoryRead, WholeInBFloat16IsCloseToDouble) {
+  const at::Tensor query = at::randn({2, 3, 4}).to(at::kBFloat16);
+  const at::Tensor pairs = at::randn({2, 3, 5, 4}).to(at::kBFloat16);
+  const at::Tensor read = memory_read(query, pairs, pairs);
+  EXPECT_EQ(read.scalar_type(), at::kBFloat16);
+  const at::Tensor doubles = pairs.to(at::kDouble);
+  EXPECT_LT(test::relative_error(read.to(at::kDouble),
+                                 memory_read(query.to(at::kDouble), doubles, doubles)),
+            0.05);
+}
+
 TEST(MemoryRead, RefusesBadArguments) {
   const at::Tensor query = at::randn({2, 3, 4}), pairs = at::randn({2, 3, 5, 4});
+  const at::Tensor whole = at::ones({2, 3, 4}, at::kLong);
+  EXPECT_THROW(memory_read(whole, whole.unsqueeze(2), whole.unsqueeze(2)), UsageError);
   EXPECT_THROW(memory_read(query[0], pairs, pairs), UsageError);
   EXPECT_THROW(memory_read(query, pairs, at::randn({2, 3, 6, 4})), UsageError);
   EXPECT_THROW(memory_read(query, at::randn({2, 5, 3, 4}), pairs), UsageError);

@@ -17,7 +17,7 @@ namespace {
 
 void check_arguments(const at::Tensor& query, const at::Tensor& keys, const at::Tensor& values,
                      const at::Tensor& counts) {
-  check_shape(query, {-1, -1, -1}, "memory_read: query");
+  check_vectors(query, "memory_read: query");
   const int64_t B = query.size(0), H = query.size(1), D = query.size(2);
   check_weight(keys, {B, H, -1, D}, query, "memory_read: keys");
   check_weight(values, {B, H, keys.size(2), D}, query, "memory_read: values");
@@ -188,8 +188,8 @@ MemoryReading inspect_memory_read(const at::Tensor& query, const at::Tensor& key
   check_arguments(query, keys, values, counts);
   at::NoGradGuard no_grad;
   if (loops_run({query})) return fused(query, keys, values, counts);
-  const int64_t D = query.size(2);
-  return composed_read(query, as_floats(keys, D), as_floats(values, D), counts);
+  return composed_read(query, as_multiplied_by(query, keys), as_multiplied_by(query, values),
+                       counts);
 }
 
 at::Tensor slot_read(const at::Tensor& queries, const at::Tensor& slot_keys,
