@@ -34,8 +34,8 @@ class CorrelationMemory {
   /// C + the other's C: the pairs of both.
   void merge(const CorrelationMemory& other);
 
-  int64_t rows() const { return matrix_.size(0); }
-  int64_t columns() const { return matrix_.size(1); }
+  int64_t rows() const { return matrix_.size(0); }     ///< K
+  int64_t columns() const { return matrix_.size(1); }  ///< D
   /// C [K, D]; not to be written to.
   const at::Tensor& matrix() const { return matrix_; }
 

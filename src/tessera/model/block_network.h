@@ -98,6 +98,7 @@ class BlockNetwork : public LanguageModel {
   int64_t vocabulary() const override { return config_.vocabulary; }
   int64_t window() const override { return config_.window; }
   const Config& configuration() const { return config_; }
+  /// One block, whose parameters the holder shares.
   Block block(int64_t index) const {
     return Block(blocks_->template ptr<typename Block::ContainedType>(index));
   }

@@ -123,6 +123,7 @@ class Gpt : public TracedBlockNetwork<GptConfig, GptBlock> {
   at::Tensor position_embedding_;  // [window, C], undefined unless learned
 };
 
+/// Its entry in model_kinds().
 ModelKind gpt_kind();
 /// nanoGPT, and GPT-2 as Hugging Face keeps it.
 std::vector<WeightFormat> gpt_weight_formats();

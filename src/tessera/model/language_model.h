@@ -18,8 +18,8 @@ namespace tessera {
 /// another device are not checked: the host would have to wait for the device in every call.
 class LanguageModel : public SequenceModel {
  public:
-  virtual int64_t vocabulary() const = 0;
-  virtual int64_t window() const = 0;  ///< tokens of a training window
+  virtual int64_t vocabulary() const = 0;  ///< V, the tokens that it knows
+  virtual int64_t window() const = 0;      ///< tokens of a training window
   /// Whether it can read past its window; learned positions end there.
   virtual bool reads_past_window() const = 0;
 

@@ -107,7 +107,7 @@ class Memo {
   /// W_V^(k) [d, d / h] and Prj^(k) [h, d, d], k from 1; Prj with encoding kJlt and k < l alone.
   const at::Tensor& slot_projection(int64_t layer) const { return projections_.at(layer - 1); }
   const at::Tensor& sequence_projection(int64_t layer) const { return encoders_.at(layer - 1); }
-  const CorrelationMemory& last_memory() const { return last_; }
+  const CorrelationMemory& last_memory() const { return last_; }  ///< C^(last)
   /// C^(k), 1 <= k < l; there are none with alpha = 1.
   const CorrelationMemory& intermediate_memory(int64_t layer) const {
     return intermediate_.at(layer - 1);

@@ -111,6 +111,7 @@ class MemoryMosaic : public TracedBlockNetwork<MemoryMosaicConfig, MosaicBlock> 
   double logit_scale() const override;
 };
 
+/// Its entry in model_kinds().
 ModelKind memory_mosaic_kind();
 /// nanoMosaics, and the library behind the paper in its two variants.
 std::vector<WeightFormat> memory_mosaic_weight_formats();

@@ -112,6 +112,7 @@ class MemoryMosaicV2 : public TracedBlockNetwork<MemoryMosaicV2Config, MosaicV2B
                    std::optional<uint64_t> dropout_seed) const override;
 };
 
+/// Its entry in model_kinds().
 ModelKind memory_mosaic_v2_kind();
 
 }  // namespace tessera

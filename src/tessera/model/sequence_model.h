@@ -155,6 +155,7 @@ class SequenceModel : public torch::nn::Module {
 
   /// Draws all parameters again: same seed, same parameters.
   virtual void initialise(uint64_t seed) = 0;
+  /// Numbers in all parameters.
   int64_t parameter_count() const;
 
  protected:

@@ -68,6 +68,7 @@ struct StmConfig {
 
   /// Throws UsageError that names the field and what it may be.
   void check() const;
+  /// What its cell is made with.
   TwoMemoryOptions cell_options() const;
   /// Whether the output passes a head of two hidden layers (all but 'paper').
   bool has_head() const { return variant != StmVariant::kPaper; }
@@ -126,6 +127,7 @@ class Stm : public SequenceModel {
   StmConfig config_;
 };
 
+/// Its entry in model_kinds().
 ModelKind stm_kind();
 
 /// "sam": thaihungle/SAM, the authors' code.

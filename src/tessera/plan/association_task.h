@@ -46,6 +46,7 @@ class AliasTable {
   /// law: weights of at least 0, of any positive sum. Throws UsageError on others.
   explicit AliasTable(std::span<const double> law);
 
+  /// An input, by its share of the weights.
   int32_t draw(RandomStream& random) const;
 
  private:

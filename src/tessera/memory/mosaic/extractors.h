@@ -58,6 +58,7 @@ struct MemoryOptions {
 class KeyExtractorImpl : public torch::nn::Module {
  public:
   /// scale_power: 1 where keys are compared with keys, 2 where with slots, which have no scale.
+  /// Throws as MemoryOptions::check.
   KeyExtractorImpl(const MemoryOptions& options, int scale_power);
 
   /// x [B, T, C], T > 0; leaky_average [B, H, D] is that of an earlier call, undefined starts at 0.
@@ -89,6 +90,7 @@ TORCH_MODULE(KeyExtractor);
 /// authors' code, and eq. 7 of the paper's May 2024 version with λ_ψ = (1 - c) / c.
 class ValueExtractorImpl : public torch::nn::Module {
  public:
+  /// Throws as MemoryOptions::check.
   explicit ValueExtractorImpl(const MemoryOptions& options);
 
   /// x [B, T, C] -> raw values ṽ = W_ψ x, [B, T, H, D].

@@ -26,6 +26,7 @@ struct ContextTierState {
 
   ContextTierState() = default;
   explicit ContextTierState(PairOptions options) : memory(options) {}
+  /// As in ContextMemoryState.
   int64_t rows() const { return memory.rows(); }
   static ContextTierState stack(const std::vector<const ContextTierState*>& parts);
   ContextTierState select(const std::vector<int64_t>& rows) const;
@@ -53,6 +54,7 @@ struct TierReading {
 /// there is none. β(n) is ops::adaptive_bandwidth. What the heads read is not combined yet.
 class ContextTierImpl : public torch::nn::Module {
  public:
+  /// Throws as MemoryOptions::check.
   explicit ContextTierImpl(const MemoryOptions& options);
 
   /// A whole sequence from empty memories: x [B, T, C] -> y [B, T, H, D].
@@ -95,8 +97,10 @@ struct TieredMemoryState {
 
   /// options: of the long-term memory.
   explicit TieredMemoryState(PairOptions options = {}) : long_term(options) {}
-  int64_t rows() const { return long_term.rows(); }
+  /// Of the long-term memory.
   const PairOptions& options() const { return long_term.memory.pairs.options(); }
+  /// As in ContextMemoryState; TieredMemory::state_from reads what tensors() gave.
+  int64_t rows() const { return long_term.rows(); }
   static TieredMemoryState stack(const std::vector<const TieredMemoryState*>& parts);
   TieredMemoryState select(const std::vector<int64_t>& rows) const;
   NamedTensors tensors(const std::string& prefix) const;

@@ -62,6 +62,7 @@ struct TwoMemoryEquations {
   MemoryProjection projection = MemoryProjection::kColumns;
   TransferSource transfer = TransferSource::kCandidate;
 
+  /// Those of the paper.
   static TwoMemoryEquations of_paper() {
     return {WriteProduct::kF1F2,    ops::GateForm::kLinear,  RelationalWrite::kAdd,
             ops::ReadSide::kValues, MemoryProjection::kRows, TransferSource::kMemory};
@@ -258,6 +259,7 @@ class TwoMemoryPass {
   ops::Associations step();
   /// R after the steps so far, [B, N, D, D].
   at::Tensor relational_memory();
+  /// Both memories after the steps so far.
   TwoMemoryState state();
 
  private:
