@@ -101,7 +101,7 @@ void memory_read_fused(benchmark::State& state) {
   const int64_t N = state.range(0);
   const at::Tensor query = at::randn({1, kHeads, kWidth});
   const at::Tensor keys = at::randn({1, kHeads, N, kWidth}), values = at::randn_like(keys);
-  for (auto _ : state) benchmark::DoNotOptimize(ops::memory_read(query, keys, values));
+  for (auto _ : state) benchmark::DoNotOptimize(ops::memory_read(query, keys, values).value);
   state.SetBytesProcessed(state.iterations() * 2 * 4 * kHeads * N * kWidth);
 }
 

@@ -43,8 +43,7 @@ TEST(StoredPairs, AnEmptyMemoryReadsZero) {
   StoredPairs pairs;
   const at::Tensor query = at::ones({2, 3, 4});
   EXPECT_TRUE(pairs.retrieve(query).value.equal(at::zeros({2, 3, 4})));
-  EXPECT_EQ(pairs.retrieve(query, /*want_weights=*/true).weights.sizes(),
-            (std::vector<int64_t>{2, 3, 0}));
+  EXPECT_EQ(pairs.retrieve(query).weights.sizes(), (std::vector<int64_t>{2, 3, 0}));
   pairs.store_sequence(query.unsqueeze(1).narrow(1, 0, 0), query.unsqueeze(1).narrow(1, 0, 0));
   EXPECT_EQ(pairs.counts(), (std::vector<int64_t>{0, 0}));
   EXPECT_TRUE(pairs.retrieve(query).value.equal(at::zeros({2, 3, 4})));
@@ -64,7 +63,7 @@ TEST(StoredPairs, ReadIsTheSoftmaxMeanByHand) {
   // weights e^1 : e^2 at query 1
   const double expected =
       (10 * std::exp(1.0) + 20 * std::exp(2.0)) / (std::exp(1.0) + std::exp(2.0));
-  const auto reading = pairs.retrieve(pair_of(1, 1.0), /*want_weights=*/true);
+  const auto reading = pairs.retrieve(pair_of(1, 1.0));
   EXPECT_NEAR(reading.value.item<double>(), expected, 1e-5);
   EXPECT_NEAR(reading.weights[0][0][1].item<double>(), 1 / (1 + std::exp(-1.0)), 1e-6);
 }

@@ -273,8 +273,9 @@ TEST(ContextStep, RoundsThePairThatItStores) {
         EXPECT_TRUE(rounded.values.select(2, 4).equal(stored_as(floats.values.select(2, 4), type)));
         for (const int64_t other : {0, 3, 5, 8})
           EXPECT_TRUE(rounded.values.select(2, other).equal(values.select(2, other)));
-        const at::Tensor read = memory_read(step.carry.key, rounded.keys, rounded.values,
-                                            at::tensor(counts, at::kLong));
+        const at::Tensor read =
+            memory_read(step.carry.key, rounded.keys, rounded.values, at::tensor(counts, at::kLong))
+                .value;
         expect_close(step.y, linear(read.flatten(1).unsqueeze(1), parameters.output.weight,
                                     parameters.output.bias));
       }

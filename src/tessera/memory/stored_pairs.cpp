@@ -213,20 +213,17 @@ void StoredPairs::store_sequence(const at::Tensor& keys, const at::Tensor& value
   }
 }
 
-ops::MemoryReading StoredPairs::retrieve(const at::Tensor& query, bool want_weights) const {
+ops::MemoryReading StoredPairs::retrieve(const at::Tensor& query) const {
   check_shape(query, {-1, -1, -1}, "StoredPairs: query");
   if (!keys_.defined())
     return {at::zeros_like(query), at::zeros({query.size(0), query.size(1), 0}, query.options())};
   const int64_t pairs = most_pairs();
-  const at::Tensor keys = keys_.narrow(2, 0, pairs), values = values_.narrow(2, 0, pairs);
   const at::Tensor counts = level() ? at::Tensor() : at::tensor(counts_, at::kLong);
-  if (want_weights || usage_.defined())
-    return ops::inspect_memory_read(query, keys, values, counts);
-  return {ops::memory_read(query, keys, values, counts), {}};
+  return ops::memory_read(query, keys_.narrow(2, 0, pairs), values_.narrow(2, 0, pairs), counts);
 }
 
 void StoredPairs::count_use(const at::Tensor& weights) {
-  if (!usage_.defined() || !weights.defined()) return;
+  if (!usage_.defined()) return;
   at::Tensor used = usage_.narrow(2, 0, weights.size(-1));
   used.mul_(kUsageDecay).add_(weights);
 }

@@ -62,9 +62,8 @@ class StoredPairs {
   void store_sequence(const at::Tensor& keys, const at::Tensor& values);
 
   /// Kernel smoothing of the stored values at query [B, H, D]: value [B, H, D], 0 in rows that hold
-  /// nothing, and the smoothing weights [B, H, N] (undefined where nobody will ask for them:
-  /// want_weights false and no eviction by use).
-  ops::MemoryReading retrieve(const at::Tensor& query, bool want_weights = false) const;
+  /// nothing, and the smoothing weights [B, H, N].
+  ops::MemoryReading retrieve(const at::Tensor& query) const;
   /// Tells the memory how much each pair was read, for Eviction::kLeastUsed.
   void count_use(const at::Tensor& weights);
   /// Stores a pair, then answers a query, and so on in turn; where there is one query more than

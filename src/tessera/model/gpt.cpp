@@ -116,8 +116,8 @@ std::pair<at::Tensor, BlockTrace> GptBlockImpl::trace(at::Tensor x) {
   stored.queries = heads.queries / std::sqrt(heads.queries.size(-1));
   if (alibi_slopes_.defined()) stored = with_position_channel(stored, positions);
   const auto by_head = [](const at::Tensor& all) { return all.transpose(1, 2).contiguous(); };
-  const ops::MemoryReading reading = ops::inspect_memory_read(
-      stored.queries.select(1, last).contiguous(), by_head(stored.keys), by_head(stored.values));
+  const ops::MemoryReading reading = ops::memory_read(stored.queries.select(1, last).contiguous(),
+                                                      by_head(stored.keys), by_head(stored.values));
   x = x + attention_residual(attend(heads, {}), {});
   const at::Tensor fed = feed_forward(feed_forward_norm->forward(x), {});  // [B, T, C]
   return {

@@ -178,13 +178,8 @@ at::Tensor read_of_fewer_bits(const at::Tensor& queries, const at::Tensor& slot_
 
 }  // namespace
 
-at::Tensor memory_read(const at::Tensor& query, const at::Tensor& keys, const at::Tensor& values,
-                       const at::Tensor& counts) {
-  return inspect_memory_read(query, keys, values, counts).value;
-}
-
-MemoryReading inspect_memory_read(const at::Tensor& query, const at::Tensor& keys,
-                                  const at::Tensor& values, const at::Tensor& counts) {
+MemoryReading memory_read(const at::Tensor& query, const at::Tensor& keys, const at::Tensor& values,
+                          const at::Tensor& counts) {
   check_arguments(query, keys, values, counts);
   at::NoGradGuard no_grad;
   if (loops_run({query})) return fused(query, keys, values, counts);

@@ -43,18 +43,14 @@ struct MemoryReading {
 
 /// Reads stored pairs with one query per head: the step of generation, one token at a time:
 ///   y = sum_{i < count} softmax_i(q . k_i) v_i,   0 where nothing is stored.
-/// query [B, H, D], keys and values [B, H, N, D] -> [B, H, D]. Each head's pairs lie one after the
-/// other, so that a read streams through memory; a view narrow(2, 0, N) of a larger store
+/// query [B, H, D], keys and values [B, H, N, D] -> y and the weights. Each head's pairs lie one
+/// after the other, so that a read streams through memory; a view narrow(2, 0, N) of a larger store
 /// [B, H, capacity, D] is read in place. counts [B] int64 (on the CPU), each in [0, N], says how
 /// many pairs every batch row holds; undefined means N. A scale belongs on the query. Beside a
 /// query of floats the pairs may be of any WeightType (ops/weights.h), keys and values of the same.
 /// No gradient. Throws UsageError on a shape or dtype mismatch or a count outside [0, N].
-at::Tensor memory_read(const at::Tensor& query, const at::Tensor& keys, const at::Tensor& values,
-                       const at::Tensor& counts = {});
-
-/// The same read, with the weights it gave to the stored pairs.
-MemoryReading inspect_memory_read(const at::Tensor& query, const at::Tensor& keys,
-                                  const at::Tensor& values, const at::Tensor& counts = {});
+MemoryReading memory_read(const at::Tensor& query, const at::Tensor& keys, const at::Tensor& values,
+                          const at::Tensor& counts = {});
 
 /// The read of a persistent memory (Zhang et al. 2024, appendix D.1): a softmax over all M learned
 /// slots of the head, without mask or 1 / sqrt(D):

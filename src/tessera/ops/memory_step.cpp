@@ -147,7 +147,8 @@ ContextStep composed(const at::Tensor& x, const ContextParameters& parameters,
   const at::Tensor key = keys.select(1, 0);  // [B, H, D]
   const at::Tensor read =
       memory_read(key, storage.keys.narrow(2, 0, most), storage.values.narrow(2, 0, most),
-                  at::tensor(storage.counts, at::kLong));  // [B, H, D]
+                  at::tensor(storage.counts, at::kLong))
+          .value;  // [B, H, D]
   return {linear(read.flatten(1).unsqueeze(1), parameters.output.weight, parameters.output.bias,
                  precision),
           {leaky_key, key, raw.select(1, 0)}};

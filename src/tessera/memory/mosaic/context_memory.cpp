@@ -83,8 +83,7 @@ ContextReading ContextMemoryImpl::last_reading(const at::Tensor& x) {
     return all.narrow(1, 0, pairs).transpose(1, 2).contiguous();  // [B, H, T - 1, D]
   };
   const at::Tensor held = stored(values);
-  return {ops::inspect_memory_read(keys.select(1, pairs).contiguous(), stored(keys), held).weights,
-          held};
+  return {ops::memory_read(keys.select(1, pairs).contiguous(), stored(keys), held).weights, held};
 }
 
 std::pair<at::Tensor, ContextMemoryState> ContextMemoryImpl::read(const at::Tensor& x,

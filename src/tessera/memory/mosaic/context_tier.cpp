@@ -306,8 +306,7 @@ TierReading ContextTierImpl::last_reading(const at::Tensor& x, TierReach reach) 
   const at::Tensor query =
       queries_of(keys.narrow(1, last, 1), at::full({1}, count, at::kLong)).select(1, 0);
   const at::Tensor stored = held(values);
-  return {end - count,
-          {ops::inspect_memory_read(query.contiguous(), held(keys), stored).weights, stored}};
+  return {end - count, {ops::memory_read(query.contiguous(), held(keys), stored).weights, stored}};
 }
 
 }  // namespace tessera
