@@ -53,12 +53,11 @@ Schedule TrainConfig::schedule() const {
           decay};
 }
 
-std::unique_ptr<Optimizer> TrainConfig::make_optimizer(const NamedTensors& parameters,
-                                                       const AdamW::DecayRule& decays) const {
+std::unique_ptr<Optimizer> TrainConfig::make_optimizer(const NamedTensors& parameters) const {
   if (optimizer == OptimizerKind::kRmsprop)
     return std::make_unique<Rmsprop>(parameters, RmspropConfig{smoothing, momentum, epsilon});
-  return std::make_unique<AdamW>(
-      parameters, AdamWConfig{weight_decay, beta1, beta2, epsilon, bias_correction}, decays);
+  return std::make_unique<AdamW>(parameters,
+                                 AdamWConfig{weight_decay, beta1, beta2, epsilon, bias_correction});
 }
 
 }  // namespace tessera

@@ -151,9 +151,7 @@ struct TrainConfig {
   void check(std::string_view where = "train") const;
   /// With decay_steps = 0 read as the last step.
   Schedule schedule() const;
-  /// decays: for AdamW's weight decay.
-  std::unique_ptr<Optimizer> make_optimizer(
-      const NamedTensors& parameters, const AdamW::DecayRule& decays = decays_by_dimension) const;
+  std::unique_ptr<Optimizer> make_optimizer(const NamedTensors& parameters) const;
 };
 
 }  // namespace tessera
