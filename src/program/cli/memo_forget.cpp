@@ -29,8 +29,8 @@ void warn_of_shared(const std::vector<store::SharedPassages>& shared) {
 }
 
 void print_list(const jobs::Erase::Answer& answer) {
-  for (const auto& [document] : answer.documents)
-    fmt::print("{}: would be forgotten, {} tokens\n", document.id, document.tokens);
+  for (const jobs::Forget::Answer& one : answer.documents)
+    fmt::print("{}: would be forgotten, {} tokens\n", one.document.id, one.document.tokens);
   if (answer.documents.empty()) say("no document matches\n");
 }
 

@@ -99,7 +99,8 @@ void forget(const fs::path& store, const std::vector<Forget::Answer>& documents,
   store::MemoWriter writer(store);
   writer.ledger().check_integrity();
   int64_t tokens = 0, done = 0;
-  for (const auto& [document] : documents) {
+  for (const Forget::Answer& answer : documents) {
+    const StoredDocument& document = answer.document;
     if (writer.ledger().get(document.id).checksum != document.checksum)
       throw std::runtime_error(
           fmt::format("'{}' was replaced by another process meanwhile", document.id));

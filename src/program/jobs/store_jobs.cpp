@@ -271,8 +271,11 @@ Forget::Answer Forget::run(store::MemoWriter& writer, const OnProgress& on_progr
 }
 
 Json Forget::Answer::json() const {
-  return {{"id", document.id},       {"object", "document"},          {"tokens", document.tokens},
-          {"pairs", document.pairs}, {"checksum", document.checksum}, {"deleted", true}};
+  Json json = {
+      {"id", document.id},       {"object", "document"},          {"tokens", document.tokens},
+      {"pairs", document.pairs}, {"checksum", document.checksum}, {"deleted", true}};
+  if (erasure_pending) json["erasure_pending"] = true;
+  return json;
 }
 
 }  // namespace tessera::jobs

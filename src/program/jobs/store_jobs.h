@@ -352,6 +352,7 @@ struct Forget {
 
   struct Answer {
     store::StoredDocument document;
+    bool erasure_pending = false;  ///< its text is still in the files (store::ErasureDelayed)
 
     config::Json json() const;
   };

@@ -212,6 +212,7 @@ struct ServedStore::Round {
   std::unique_ptr<store::MemoWriter> writer;
   int64_t to_come = 1;  // edits
   bool changed = false, ended = false;
+  bool erased = true;                    // what was forgotten; not while another process reads it
   std::exception_ptr failure = nullptr;  // of writing the matrix, or of erasing
 };
 
@@ -238,9 +239,10 @@ std::unique_ptr<store::MemoWriter> ServedStore::open_writer() const {
   }
 }
 
-/// Does an edit in the round that there is, or begins one; returns when the round has ended. Those
-/// that have changed something see to that, also where nobody else comes because they have left.
-void ServedStore::take_part(const std::function<void(store::MemoWriter&)>& change,
+/// Does an edit in the round that there is, or begins one; returns when the round has ended, with
+/// whether what was forgotten is erased. Those that have changed something see to that end, also
+/// where nobody else comes because they have left.
+bool ServedStore::take_part(const std::function<void(store::MemoWriter&)>& change,
                             const Unwanted& unwanted) {
   ++waiting_;
   std::unique_lock turn(writing_, std::defer_lock);
@@ -267,12 +269,15 @@ void ServedStore::take_part(const std::function<void(store::MemoWriter&)>& chang
   }
   if (refusal) std::rethrow_exception(refusal);
   if (round->failure) std::rethrow_exception(round->failure);
+  return round->erased;
 }
 
 void ServedStore::end_round() {
   const std::shared_ptr<Round> round = std::exchange(round_, nullptr);
   try {
     if (round->changed) checkpoint(*round->writer);
+  } catch (const store::ErasureDelayed&) {  // the edits themselves are done
+    round->erased = false;
   } catch (...) {
     round->failure = std::current_exception();
   }
@@ -326,7 +331,9 @@ jobs::Memorize::Answer ServedStore::edit(const jobs::Memorize& job,
 jobs::Forget::Answer ServedStore::edit(const jobs::Forget& job, const jobs::OnProgress& on_progress,
                                        const Unwanted& unwanted) {
   std::optional<jobs::Forget::Answer> answer;
-  take_part([&](store::MemoWriter& writer) { answer = job.run(writer, on_progress); }, unwanted);
+  const auto forget = [&](store::MemoWriter& writer) { answer = job.run(writer, on_progress); };
+  const bool erased = take_part(forget, unwanted);
+  answer->erasure_pending = !erased;
   return *std::move(answer);
 }
 

@@ -71,7 +71,9 @@ class ServedStore {
   /// job.
   jobs::Memorize::Answer edit(const jobs::Memorize& job, const jobs::OnProgress& on_progress,
                               const Unwanted& unwanted = {});
-  /// Throws store::UnknownDocument where there is no such document; ApiError 503 as above.
+  /// Where another process still reads what is forgotten, the answer says that its text is not
+  /// erased yet. Throws store::UnknownDocument where there is no such document; ApiError 503 as
+  /// above.
   jobs::Forget::Answer edit(const jobs::Forget& job, const jobs::OnProgress& on_progress,
                             const Unwanted& unwanted = {});
 
@@ -91,7 +93,7 @@ class ServedStore {
   void alone(const std::function<void()>& work);
   std::unique_ptr<store::MemoWriter> writer();
   std::unique_ptr<store::MemoWriter> open_writer() const;
-  void take_part(const std::function<void(store::MemoWriter&)>& change, const Unwanted& unwanted);
+  bool take_part(const std::function<void(store::MemoWriter&)>& change, const Unwanted& unwanted);
   void end_round();
   void checkpoint(store::MemoWriter& writer);
   store::Ledger ledger_now() const;

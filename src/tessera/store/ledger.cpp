@@ -449,10 +449,10 @@ void Ledger::tidy() {
 /// Where a reader would be left with what was forgotten, says so.
 void Ledger::empty_log() {
   if (!database_->empty_log(sqlite::Database::Readers::kWait))
-    throw std::runtime_error(path() +
-                             ": the document is forgotten, but another process still reads the "
-                             "state before, so its text stays in the file for now; the next "
-                             "command that writes after that process has ended erases it");
+    throw ErasureDelayed(path() +
+                         ": the document is forgotten, but another process still reads the state "
+                         "before, so its text stays in the file for now; the next command that "
+                         "writes after that process has ended erases it");
 }
 
 }  // namespace tessera::store

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,12 @@ struct StoredDocument {
 /// A store has no document of an id.
 class UnknownDocument : public UsageError {
   using UsageError::UsageError;
+};
+
+/// Documents are forgotten, but their text stays in the store's files for now: another process
+/// still reads the state before. The next command that writes after it has ended erases the text.
+class ErasureDelayed : public std::runtime_error {
+  using std::runtime_error::runtime_error;
 };
 
 /// Free words about a document, by key.
@@ -208,7 +215,7 @@ class Ledger {
   /// files.
   void settle(std::span<const std::string> digests);
   /// After settle(): removes all remains of forgotten documents from the files. Throws
-  /// std::runtime_error if another process still reads such remains; the next one removes them.
+  /// ErasureDelayed if another process still reads such remains; the next one removes them.
   void tidy();
 
  private:

@@ -170,6 +170,23 @@ TEST_F(EditsOfStores, AnEditFirstErasesWhatAnotherProcessLeft) {
   EXPECT_TRUE(erased);
 }
 
+/// The next edit erases it, once the reader has ended.
+TEST_F(EditsOfStores, WhatAnotherProcessStillReadsIsForgottenAndErasedLater) {
+  {
+    const store::MemoStore other(folder_ / "books");
+    const Json forgotten = tiny_.json(tiny_.ask("DELETE", kDocuments + "/one"));
+    EXPECT_EQ(forgotten["deleted"], true);
+    EXPECT_EQ(forgotten["erasure_pending"], true);
+    EXPECT_EQ(other.ledger().documents().size(), 1u);
+    const Json documents = get(kDocuments);
+    EXPECT_TRUE(documents["data"].empty());
+    EXPECT_EQ(documents["unerased"], Json::array({"one"}));
+  }
+  post(kDocuments, {{"id", "two"}, {"text", "My lamp went out."}}, 201);
+  EXPECT_EQ(get(kDocuments)["erasure_pending"], false);
+  EXPECT_FALSE(tiny_.json(tiny_.ask("DELETE", kDocuments + "/two")).contains("erasure_pending"));
+}
+
 TEST_F(EditsOfStores, WhatIsForgottenIsInTheHistory) {
   const auto history = folder_ / "books" / store::StoreFolder::kHistoryFile;
   store::overwrite(history, "");

@@ -5,6 +5,7 @@ import {make, makeSvg, makeTable} from "./dom.js";
 import {bytes, count, date, percent, whole} from "./words.js";
 
 const kRadius = 46;
+const kErasedLater = "another program still reads the store, so the text stays in its files until the next change after that has ended";
 
 function arc(share, kind) {
   const angle = Math.PI * (1 - Math.min(1, Math.max(0, share)));
@@ -101,9 +102,9 @@ export class Documents {
     const {bar, onProgress} = progressBar(`Forgetting ${id}`);
     cell.replaceChildren(bar);
     try {
-      await longAnswer("DELETE", `${path}/documents/${encodeURIComponent(id)}`, {onProgress});
+      const {erasure_pending: pending} = await longAnswer("DELETE", `${path}/documents/${encodeURIComponent(id)}`, {onProgress});
       const place = [...this.list.querySelectorAll(".forget")].indexOf(cell);
-      await this.changed(`${id} is forgotten`);
+      await this.changed(`${id} is forgotten${pending ? `; ${kErasedLater}` : ""}`);
       this.focusNear(place);
     } catch (error) {
       cell.replaceChildren(make("span", {class: "problem", role: "alert"}, error.message), button);

@@ -344,6 +344,14 @@ describe("Remember", () => {
     await page.getByRole("button", {name: "Keep"}).click();
   }, {refusals: [503]}));
 
+  test("says that a text is erased later where another process still reads it", () => onPage("#remember", async (page) => {
+    await page.getByRole("button", {name: "Forget fox.txt"}).click();
+    await page.route("**/documents/fox.txt*", (route) => route.fulfill({contentType: "text/event-stream",
+      body: 'data: {"id": "fox.txt", "deleted": true, "erasure_pending": true}\n\ndata: [DONE]\n\n'}));
+    await page.getByRole("button", {name: "Forget for good"}).click();
+    await page.getByText("fox.txt is forgotten; another program still reads the store").waitFor();
+  }));
+
   test("a store that is not there", () => onPage("#remember?store=none", async (page) => {
     await page.getByText("This server has no store none.").waitFor();
   }));
