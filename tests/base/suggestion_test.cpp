@@ -13,6 +13,14 @@ TEST(Suggestion, NamesTheNearest) {
   EXPECT_EQ(suggestion("chanels", known), "; did you mean 'channels'?");
 }
 
+TEST(Suggestion, NamesOneThatBeginsOrEndsWithTheWord) {
+  const std::vector<std::string> known = {"lstm", "memory_mosaic", "complex_mosaic"};
+  EXPECT_EQ(suggestion("mosaic", known), "; did you mean 'memory_mosaic'?");
+  EXPECT_EQ(suggestion("complex", known), "; did you mean 'complex_mosaic'?");
+  EXPECT_EQ(suggestion("ory_mosaic", {"memory_mosaic"}), "; did you mean 'memory_mosaic'?");
+  EXPECT_EQ(suggestion("saic", known), "");
+}
+
 TEST(Suggestion, SaysNothingWhereNoneIsNear) {
   EXPECT_EQ(suggestion("temperature", {"layers", "heads"}), "");
   EXPECT_EQ(suggestion("x", {}), "");

@@ -21,6 +21,16 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+/// The first one that begins or ends with this word: "memory_mosaic" for "mosaic".
+std::optional<size_t> named_in_part(std::string_view name, const std::vector<std::string>& known) {
+  const std::string word(name);
+  const auto found = std::ranges::find_if(known, [&](const std::string& one) {
+    return one.starts_with(word + "_") || one.ends_with("_" + word);
+  });
+  if (name.empty() || found == known.end()) return std::nullopt;
+  return static_cast<size_t>(found - known.begin());
+}
+
 }  // namespace
 
 std::optional<size_t> nearest_name(std::string_view name, const std::vector<std::string>& known) {
@@ -35,7 +45,7 @@ std::optional<size_t> nearest_name(std::string_view name, const std::vector<std:
       found = i;
     }
   }
-  return found;
+  return found ? found : named_in_part(name, known);
 }
 
 std::string suggestion(std::string_view name, const std::vector<std::string>& known) {
