@@ -11,6 +11,7 @@
 #include "program/model_cli/model_verbs.h"
 #include "tessera/base/file.h"
 #include "tessera/base/interrupt.h"
+#include "tessera/model/memory_mosaic.h"
 #include "tessera/model/model_kind.h"
 #include "tessera/report/study_results.h"
 #include "tessera/tensor/device.h"
@@ -152,13 +153,21 @@ void run_on_task(const TrainArguments& options, const config::Json& json) {
                    processes.get());
 }
 
+/// Whoever names no network trains one of many layers.
+void note_default_model(const TrainArguments& options) {
+  const MemoryMosaicConfig config;
+  say("tessera: note: {} has no table [model]; the default is trained, a memory_mosaic of {} layers "
+      "and {} channels\n",
+      source_of(options), config.layers, config.channels);
+}
+
 /// A configuration with a table [task] trains on that task, another on a text.
 void run_train(const TrainArguments& options) {
   const config::Json json = with_settings(options.settings, config::read_toml(options.config));
-  if (json.contains("task"))
-    run_on_task(options, json);
-  else
-    run_on_text(options, LanguageModelTrainingConfig::from_json(json, source_of(options)));
+  if (json.contains("task")) return run_on_task(options, json);
+  const auto config = LanguageModelTrainingConfig::from_json(json, source_of(options));
+  if (!json.contains("model")) note_default_model(options);
+  run_on_text(options, config);
 }
 
 /// The tables and keys of a configuration.

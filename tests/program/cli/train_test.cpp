@@ -189,6 +189,14 @@ TEST_F(Training, StopsWhereTheLossIsNoNumber) {
   EXPECT_FALSE(std::filesystem::is_empty(path("kept/checkpoints")));
 }
 
+TEST_F(Training, SaysWhichModelItTrainsWhereNoneIsNamed) {
+  write_text(path("empty.toml"), "");
+  const Outcome run = tessera({"train", path("empty.toml"), "--out", path("run"), "--set",
+                               "data.text=" + path("none.txt")});
+  EXPECT_NE(run.status, 0);
+  EXPECT_THAT(run.err, HasSubstr("data.text=" + path("none.txt") + " has no table [model]"));
+}
+
 TEST_F(Training, RefusesWhatCannotFitBeforeAnyWork) {
   const Outcome run = train("run", {"model.channels=100000000"});
   expect_refused(run, 2, "model.channels = 100000000");
