@@ -107,6 +107,7 @@ void run_encode(EncodeOptions& options) {
 
 struct DecodeOptions {
   std::string tokenizer, input = "-";
+  jobs::Decode job;
 };
 
 /// Ids as whitespace-separated numbers or a JSON array.
@@ -124,16 +125,22 @@ std::vector<int64_t> parse_ids(const std::string& text, const std::string& sourc
   return ids;
 }
 
-void run_decode(const DecodeOptions& options) {
-  const Tokenizer tokenizer = Tokenizer::load(options.tokenizer);
-  const std::string source = options.input == "-" ? "standard input" : options.input;
-  const jobs::Decode job{parse_ids(read_input(options.input), source)};
+/// The text of the ids in a file, where an unknown one is bad data.
+std::string decoded_input(const Tokenizer& tokenizer, const std::string& input) {
+  const std::string source = input == "-" ? "standard input" : input;
+  const jobs::Decode job{parse_ids(read_input(input), source)};
   try {
-    const std::string text = job.run(tokenizer).text;
-    std::fwrite(text.data(), 1, text.size(), stdout);
+    return job.run(tokenizer).text;
   } catch (const UsageError& unknown) {
     throw DataError(source, "{}", unknown.what());
   }
+}
+
+void run_decode(const DecodeOptions& options) {
+  const Tokenizer tokenizer = Tokenizer::load(options.tokenizer);
+  const std::string text = options.job.tokens.empty() ? decoded_input(tokenizer, options.input)
+                                                      : options.job.run(tokenizer).text;
+  std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
 void add_tokenizer_option(Verb& verb, std::string& tokenizer) {
@@ -172,8 +179,12 @@ void add_tokenizer(Verb& program) {
   auto decoding = std::make_shared<DecodeOptions>();
   Verb& decode = verb.verb(jobs::Decode::kName, jobs::Decode::kHelp);
   add_tokenizer_option(decode, decoding->tokenizer);
-  decode.option("input", decoding->input,
-                "File of token ids, separated by spaces or as a JSON array (-: standard input)");
+  Option tokens = decode.options(decoding->job).front();
+  tokens.required(false);
+  decode
+      .option("input", decoding->input,
+              "File of token ids, separated by spaces or as a JSON array (-: standard input)")
+      .excludes(tokens);
   decode.run([decoding] { run_decode(*decoding); });
 }
 

@@ -264,11 +264,16 @@ Option Verb::add_number(const std::string& name, Target& value, const std::strin
              .expected = "a whole number",
              .least = std::to_string(std::numeric_limits<Number>::min()),
              .most = std::to_string(std::numeric_limits<Number>::max())};
+  constexpr bool kSeveral = std::is_same_v<Target, std::vector<Number>>;
+  state.repeats = kSeveral;
   state.read = [&value](const std::string& text) {
     Number number{};
-    const bool fits = read_number(text, number);
-    if (fits) value = number;
-    return fits;
+    if (!read_number(text, number)) return false;
+    if constexpr (kSeveral)
+      value.push_back(number);
+    else
+      value = number;
+    return true;
   };
   return add(name, help, initial, std::move(state));
 }
@@ -297,6 +302,11 @@ Option Verb::option(const std::string& name, std::optional<int64_t>& value,
 Option Verb::option(const std::string& name, std::optional<double>& value,
                     const std::string& help) {
   return add_number<double>(name, value, help, "");
+}
+
+Option Verb::option(const std::string& name, std::vector<int64_t>& values,
+                    const std::string& help) {
+  return add_number<int64_t>(name, values, help, "");
 }
 
 Option Verb::add_choice(const std::string& name, const std::string& help,

@@ -107,6 +107,7 @@ class Verb {
   Option option(const std::string& name, std::optional<double>& value, const std::string& help);
   /// May be given several times, and several values at a time.
   Option option(const std::string& name, std::vector<std::string>& values, const std::string& help);
+  Option option(const std::string& name, std::vector<int64_t>& values, const std::string& help);
   /// One of the names of an enum.
   template <config::NamedEnum Enum>
   Option option(const std::string& name, Enum& value, const std::string& help) {

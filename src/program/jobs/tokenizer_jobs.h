@@ -44,7 +44,7 @@ struct Decode {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("tokens", tokens, "the ids", config::required());
+    field("tokens", tokens, "the token ids", config::required());
   }
 
   struct Answer {

@@ -54,6 +54,17 @@ TEST_F(TokenizerVerb, KnownIds) {
             "97 256\n");
 }
 
+TEST_F(TokenizerVerb, TakesIdsOnTheCommandLine) {
+  const std::string bytes = learnt("byte");
+  const Arguments decode = {"tokenizer", "decode", "--tokenizer", bytes, "--tokens"};
+  EXPECT_EQ(done(joined(decode, {"97", "98", "--tokens", "99"})), "abc");
+  expect_refused(tessera(joined(decode, {"97", "x"})), 2, "--tokens is 'x', expected a whole");
+  expect_refused(tessera(joined(decode, {"999"})), 2, "the tokenizer has no token 999");
+  expect_refused(
+      tessera({"tokenizer", "decode", path("ids"), "--tokenizer", bytes, "--tokens", "97"}), 2,
+      "--tokens");
+}
+
 TEST_F(TokenizerVerb, RefusesWithTheReason) {
   const std::string bytes = learnt("byte"), characters = learnt("character");
   const auto decode = [&](const std::string& ids) {
