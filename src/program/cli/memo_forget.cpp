@@ -10,6 +10,7 @@
 #include "program/cli/memo_verbs.h"
 #include "program/cli/program.h"
 #include "program/jobs/erase_job.h"
+#include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
 
 namespace tessera::cli {
@@ -42,7 +43,18 @@ void print_certificate(const jobs::Erase& job, const store::Certificate& certifi
              readable_bytes(static_cast<double>(bytes)), job.page().native());
 }
 
+/// What the job would say in the words of its fields.
+void check_options(const jobs::Erase& job) {
+  if (job.ids.empty() && job.containing.empty() && job.meta.empty())
+    throw UsageError(
+        "say what to forget: documents by their ids or globs such as 'letters/*', --containing "
+        "TEXT or --meta KEY=VALUE");
+  if (!job.key.empty() && job.certificate.empty())
+    throw UsageError("--key signs a certificate, which --certificate FILE asks for");
+}
+
 void run_forget(const Command<jobs::Erase>& command) {
+  check_options(command.job);
   const InterruptGuard interrupt;
   std::optional<JobBar> bar(jobs::Erase::kDoing);
   const jobs::Erase::OnNews on_news{[&](const jobs::Erase::Answer& answer) {

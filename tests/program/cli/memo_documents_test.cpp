@@ -170,10 +170,10 @@ TEST_F(MemoDocuments, ForgetsWhatIsAskedForAndWarnsOfWhatStays) {
   EXPECT_EQ(json({"documents", store})["data"].size(), 4u);
   EXPECT_EQ(done({"forget", store, "--containing", "midnight dreary", "--meta", "kind=poem"}),
             "copy: forgotten, 132 tokens\nraven: forgotten, 121 tokens\n");
-  expect_refusals({{{"forget", store}, "say what to forget"},
+  expect_refusals({{{"forget", store}, "--containing TEXT or --meta KEY=VALUE"},
                    {{"forget", store, "ravn"}, "there is no document 'ravn'"},
                    {{"forget", store, "--containing", "nevermore"}, "no document matches"},
-                   {{"forget", store, "text.txt", "--key", "k"}, "key signs a certificate"}},
+                   {{"forget", store, "text.txt", "--key", "k"}, "--key signs a certificate"}},
                   2);
   EXPECT_EQ(json({"documents", store})["data"].size(), 2u);
 }
