@@ -187,12 +187,16 @@ Admitted Files::admitted(const store::MemoWriter& writer) const {
   admitted.metadata = parse_metadata("meta", meta);
   double pairs = static_cast<double>(writer.ledger().totals().pairs);
   size_t number = 0;
-  for (const FileDocument& document : list_documents(*this)) {
+  const std::vector<FileDocument> documents = list_documents(*this);
+  for (const FileDocument& document : documents) {
     if (number++ % shards != shard % shards) continue;
     admitted.named.push_back(document.id);
     try {
       admit(document, writer, duplicates_of(*this), admitted, pairs);
     } catch (const std::runtime_error& error) {
+      const bool is_one_bad_file = documents.size() > 1 && dynamic_cast<const DataError*>(&error);
+      if (!keep_going && is_one_bad_file)
+        throw DataError(fmt::format("{}; --keep-going leaves it out", error.what()));
       if (!keep_going) throw;
       admitted.refusals.push_back(error.what());
     }

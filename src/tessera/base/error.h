@@ -20,6 +20,8 @@ class DataError : public std::runtime_error {
   DataError(std::string_view source, fmt::format_string<Args...> format, Args&&... args)
       : std::runtime_error(
             fmt::format("{}: {}", source, fmt::format(format, std::forward<Args>(args)...))) {}
+  /// The whole message.
+  explicit DataError(const std::string& message) : std::runtime_error(message) {}
 };
 
 /// A caller's mistake: an argument, command line or configuration that asks for something that does

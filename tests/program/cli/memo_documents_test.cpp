@@ -68,7 +68,11 @@ TEST_F(MemoDocuments, AnEmptyOrMissingFileIsLeftOutAndNamed) {
   EXPECT_THAT(run.err, HasSubstr("not memorized: " + path("poems/empty") + ": is empty"));
   EXPECT_THAT(run.err, HasSubstr("not memorized: " + path("missing") + ": cannot open"));
   EXPECT_THAT(run.err, HasSubstr("2 of 4 documents were not memorized"));
-  expect_refused(memo({"memorize", create("other"), path("poems")}), 3, "poems/empty: is empty");
+  expect_refused(memo({"memorize", create("other"), path("poems")}), 3,
+                 "poems/empty: is empty; --keep-going leaves it out");
+  const Outcome alone = memo({"memorize", create("third"), path("poems/empty")});
+  expect_refused(alone, 3, "poems/empty: is empty");
+  EXPECT_THAT(alone.err, Not(HasSubstr("--keep-going")));
 }
 
 TEST_F(MemoDocuments, ReadsPagesAndLinesAndForgetsALineAlone) {
