@@ -53,6 +53,9 @@ void print_forgotten(const jobs::Forget::Answer& answer, bool json);
 /// "1 document", "3 documents".
 std::string counted(int64_t count, const std::string& what);
 
+/// "0.0123"; "9.6e-08" of what four decimals would show as nothing.
+std::string readable_error(double share);
+
 /// "4.2 MB".
 std::string readable_bytes(double bytes);
 

@@ -22,6 +22,10 @@ std::string counted(int64_t count, const std::string& what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
+std::string readable_error(double share) {
+  return share > 0 && share < 0.00005 ? fmt::format("{:.1e}", share) : fmt::format("{:.4f}", share);
+}
+
 std::string readable_bytes(double bytes) {
   const char* units[] = {"bytes", "kB", "MB", "GB", "TB"};
   size_t unit = 0;
@@ -39,12 +43,12 @@ void print_plan(const std::string& documents, const memo::TextMemoryConfig& memo
                 const jobs::Create::Planned& plan) {
   const memo::SizePlan& size = plan.size;
   fmt::print("{}: {} pairs of a window and its next token\n", documents, size.associations);
-  fmt::print("  {} {} it with a predicted error of {:.4f} ± {:.4f} ({} positions)\n",
-             size_in_words(memory), memory.shards == 1 ? "recalls" : "recall", size.error,
-             size.standard_error, size.probes);
+  fmt::print("  {} {} it with a predicted error of {} ± {} ({} positions)\n", size_in_words(memory),
+             memory.shards == 1 ? "recalls" : "recall", readable_error(size.error),
+             readable_error(size.standard_error), size.probes);
   fmt::print(
-      "  lower bound at any dimension: {:.4f} (identical windows followed by different tokens)\n",
-      size.error_in_any_dimension);
+      "  lower bound at any dimension: {} (identical windows followed by different tokens)\n",
+      readable_error(size.error_in_any_dimension));
   fmt::print("  to memorize it: about {}, {} of memory, {} on disk (a full-text index alone: {})\n",
              readable_seconds(plan.cost.seconds), readable_bytes(plan.cost.memory_bytes),
              readable_bytes(plan.cost.disk_bytes), readable_bytes(plan.cost.index_bytes));

@@ -64,11 +64,12 @@ void print(const theory::LawPlan& plan, std::optional<int64_t> asked_runs) {
   fmt::print("  dimension           d = {} ({} numbers)\n", memory.dimension,
              memory.dimension * memory.dimension);
   fmt::print("  store the           P = {} most frequent, with equal weight\n", memory.stored);
-  fmt::print("  predicted error     {:.4f} ({:.4f} of it not seen yet; {:.4f} per stored item)\n",
-             memory.error, memory.unseen_error, memory.stored_item_error);
+  fmt::print("  predicted error     {} ({} of it not seen yet; {} per stored item)\n",
+             readable_error(memory.error), readable_error(memory.unseen_error),
+             readable_error(memory.stored_item_error));
   if (const auto& runs = plan.simulated)
-    fmt::print("  simulated           {:.4f}, standard error {:.4f}, {} runs{}\n", runs->mean,
-               runs->standard_error(), runs->runs,
+    fmt::print("  simulated           {}, standard error {}, {} runs{}\n",
+               readable_error(runs->mean), readable_error(runs->standard_error()), runs->runs,
                runs->mean > 0
                    ? fmt::format(" (predicted / simulated {:.2f})", memory.error / runs->mean)
                    : "; none of them made an error");
@@ -82,7 +83,7 @@ void print(const theory::LawPlan& plan, std::optional<int64_t> asked_runs) {
   if (plan.schemes.empty()) return;
   fmt::print("\nPredicted error of each scheme in this dimension\n");
   for (const theory::SchemeError& scheme : plan.schemes)
-    fmt::print("  {:<24} {:.4f}\n", scheme.name, scheme.error);
+    fmt::print("  {:<24} {}\n", scheme.name, readable_error(scheme.error));
   fmt::print("\nWhat this dimension holds, stored with equal weight\n");
   for (const theory::HeldItems& held : plan.holds)
     fmt::print("  {:>10} associations at an error of {:g} each\n", held.items, held.error_per_item);

@@ -44,6 +44,13 @@ TEST_F(Plan, SaysWhatADimensionHolds) {
   EXPECT_THAT(error_only, HasSubstr("predicted error"));
 }
 
+TEST_F(Plan, ShowsAnErrorBelowFourDecimals) {
+  const Outcome run = plan({"--alpha", "1.5", "--inputs", "100", "--outputs", "5", "--error",
+                            "1e-7", "--runs", "0", "--error-only"});
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, ::testing::ContainsRegex("predicted error     [1-9].[0-9]e-0[78] "));
+}
+
 TEST_F(Plan, SaysHowPreciseItsSimulationIs) {
   const Outcome run = plan({"--alpha", "2", "--inputs", "100", "--outputs", "5", "--error", "0.1"});
   ASSERT_EQ(run.status, 0) << run.err;
