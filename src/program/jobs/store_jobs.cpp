@@ -93,6 +93,11 @@ Json Complete::Answer::json() const {
 }
 
 Find::Answer Find::run(const MemoStore& store, const OnProgress& on_progress) const {
+  return run(store, on_progress, [](int64_t) {});
+}
+
+Find::Answer Find::run(const MemoStore& store, const OnProgress& on_progress,
+                       const OnShown& on_shown) const {
   check_argument(!text.empty(), "the text to find is empty");
   const store::Matching matching = exact         ? store::Matching::kBytes
                                    : letter_case ? store::Matching::kTyped

@@ -156,8 +156,6 @@ struct Find {
   std::string text = {};
   int64_t limit = 20;
   bool letter_case = false, exact = false;
-  /// Told of each place that is shown how many bytes of text there are by then. May throw.
-  std::function<void(int64_t bytes)> on_shown = [](int64_t) {};
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
@@ -176,6 +174,10 @@ struct Find {
 
     config::Json json() const;
   };
+  /// Told of each place that is shown how many bytes of text there are by then. May throw.
+  using OnShown = std::function<void(int64_t bytes)>;
+  Answer run(const store::MemoStore& store, const OnProgress& on_progress,
+             const OnShown& on_shown) const;
   Answer run(const store::MemoStore& store, const OnProgress& on_progress) const;
 };
 

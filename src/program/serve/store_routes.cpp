@@ -135,13 +135,14 @@ Json answer_of(const Service& service, ServedStore& store, const Job& job,
         check_recital(service, ++recited, job.sources, static_cast<double>(snapshot.longest_id()));
       on_progress(done, of);
     };
-    Job asked = job;
+    [[maybe_unused]] const auto check_places = [&](int64_t bytes) {
+      snapshot.look_up();
+      service.check_answer(static_cast<double>(bytes), "places (limit)");
+    };
     if constexpr (std::same_as<Job, jobs::Find>)
-      asked.on_shown = [&](int64_t bytes) {
-        snapshot.look_up();
-        service.check_answer(static_cast<double>(bytes), "places (limit)");
-      };
-    json = asked.run(snapshot.store, look_up).json();
+      json = job.run(snapshot.store, look_up, check_places).json();
+    else
+      json = job.run(snapshot.store, look_up).json();
   };
   store.read(work, unwanted);
   return json;
