@@ -88,6 +88,21 @@ TEST(TextSearch, ShowsWholeCharactersOfLongLines) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].before, line.substr(0, 60));
   EXPECT_EQ(found[0].after, "x" + line.substr(0, 58));
+  EXPECT_TRUE(found[0].goes_on_before && found[0].goes_on_after);
+}
+
+TEST(TextSearch, SaysWhetherTheLineGoesOn) {
+  const std::string most(60, 'x');
+  for (const size_t piece : {1u, 7u, 1000u}) {
+    const auto whole = matches("here", "a line\n" + most + "here" + most + "\nanother", piece);
+    ASSERT_EQ(whole.size(), 1u);
+    EXPECT_EQ(whole[0].before, most);
+    EXPECT_FALSE(whole[0].goes_on_before || whole[0].goes_on_after) << piece;
+    const auto cut = matches("here", "\nx" + most + "here" + most + "x", piece);
+    ASSERT_EQ(cut.size(), 1u);
+    EXPECT_EQ(cut[0].before, most);
+    EXPECT_TRUE(cut[0].goes_on_before && cut[0].goes_on_after) << piece;
+  }
 }
 
 RC_GTEST_PROP(TextSearchProperty, AgreesWithLookingAtTheWhole, ()) {

@@ -95,8 +95,8 @@ std::string one_line(const std::string& text) {
 
 void print_places(const Command<jobs::Find>& command, const jobs::Find::Answer& found) {
   for (const auto& match : found.shown)
-    fmt::print("{}:{}: {}\n", match.document, match.line,
-               one_line(match.before + match.text + match.after));
+    fmt::print("{}:{}: {}{}{}\n", match.document, match.line, match.goes_on_before ? "…" : "",
+               one_line(match.before + match.text + match.after), match.goes_on_after ? "…" : "");
   say("{} in {}{}\n", counted(found.places, "place"), counted(found.documents, "document"),
       found.places > std::ssize(found.shown) ? "; --limit 0 prints all" : "");
 }

@@ -93,21 +93,26 @@ std::vector<TextPlace> places_of(const MemoStore& store, const StoredDocument& d
 namespace {
 
 constexpr size_t kContextBytes = 60;
+constexpr size_t kSeenBytes = kContextBytes + 1;  // the last one tells whether the line goes on
 
-/// The end of the line on which a match begins.
-std::string text_before(std::string_view text) {
-  text.remove_prefix(text.size() - std::min(text.size(), kContextBytes));
+/// Shows the end of the line on which a match begins.
+void show_before(TextMatch& match, std::string_view text) {
+  text.remove_prefix(text.size() - std::min(text.size(), kSeenBytes));
   if (const size_t line = text.rfind('\n'); line != std::string_view::npos)
     text.remove_prefix(line + 1);
+  match.goes_on_before = text.size() == kSeenBytes;
+  if (match.goes_on_before) text.remove_prefix(1);
   while (!text.empty() && utf8::continues_character(text.front())) text.remove_prefix(1);
-  return std::string(text);
+  match.before = text;
 }
 
-/// The beginning of the rest of the line on which a match ends.
-std::string text_after(std::string_view text) {
-  text = text.substr(0, kContextBytes);
+/// Shows the beginning of the rest of the line on which a match ends.
+void show_after(TextMatch& match, std::string_view text) {
+  text = text.substr(0, kSeenBytes);
   text = text.substr(0, text.find('\n'));
-  return std::string(text.substr(0, utf8::valid_prefix(text)));
+  match.goes_on_after = text.size() == kSeenBytes;
+  text = text.substr(0, kContextBytes);
+  match.after = text.substr(0, utf8::valid_prefix(text));
 }
 
 /// Of each beginning of a text, how long the longest end of it is that the text begins with, too,
@@ -156,13 +161,16 @@ class Passage {
     const std::string_view passage = passage_;
     const auto first = static_cast<size_t>(begin - dropped_),
                last = static_cast<size_t>(end - dropped_);
-    return {.document = id_,
-            .line = here_.line,
-            .byte = begin,
-            .character = here_.character,
-            .text = std::string(passage.substr(first, last - first)),
-            .before = text_before(passage.substr(0, first)),
-            .after = text_after(passage.substr(last))};
+    TextMatch match = {.document = id_,
+                       .line = here_.line,
+                       .byte = begin,
+                       .character = here_.character,
+                       .text = std::string(passage.substr(first, last - first)),
+                       .before = {},
+                       .after = {}};
+    show_before(match, passage.substr(0, first));
+    show_after(match, passage.substr(last));
+    return match;
   }
 
   /// Counts the lines and characters before this byte of the document.
@@ -178,7 +186,7 @@ class Passage {
     const int64_t kept = searched < normal_.text().size()
                              ? normal_.begin(searched)
                              : dropped_ + static_cast<int64_t>(passage_.size());
-    const int64_t first = std::max(dropped_, kept - static_cast<int64_t>(kContextBytes));
+    const int64_t first = std::max(dropped_, kept - static_cast<int64_t>(kSeenBytes));
     count_to(first);
     passage_.erase(0, static_cast<size_t>(first - dropped_));
     dropped_ = first;
@@ -209,7 +217,7 @@ bool find_text(std::string_view text, Matching matching, const std::string& id,
   for (auto piece = pieces(); !piece.empty(); piece = pieces()) {
     for (const int32_t token : piece)
       if (token != tokenizer.end_of_text()) passage.append(tokenizer.token_bytes(token));
-    if (!passage.search(sought.text().size() + kContextBytes, take)) return false;
+    if (!passage.search(sought.text().size() + kSeenBytes, take)) return false;
   }
   return passage.search(0, take);
 }

@@ -60,6 +60,7 @@ struct TextMatch {
   int64_t character = 0;      ///< the same in characters (code points)
   std::string text;           ///< the match, as the document has it
   std::string before, after;  ///< the text around it on its lines, at most 60 bytes each
+  bool goes_on_before = false, goes_on_after = false;  ///< whether its lines have more there
 };
 
 /// What there is to say of a place; it may be asked until the search goes on.
