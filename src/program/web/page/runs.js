@@ -191,9 +191,15 @@ export class Runs {
     const {value: against, selectedOptions: [axis]} = this.form.elements.against;
     const series = [...this.followed.values()].map((run) =>
       ({name: run.id, colour: this.colours.get(run.id), points: curve ? run.points(curve, against) : []}));
-    this.chart.show(series, {x: {label: axis.textContent, log: false}, y: {label: curve.replaceAll("_", " "), log: false}});
+    this.chart.show(series, {x: {label: axis.textContent, log: false}, y: {label: this.nameOf(curve), log: false}});
     this.status.textContent = series.filter(({points}) => points.length > 0)
       .map(({name, points}) => `${name}: ${short(points.at(-1)[1])} after ${short(points.at(-1)[0])} ${axis.textContent}`).join("; ");
+  }
+
+  // With the unit, where the chosen runs are of language models; the loss of a task has one of its own.
+  nameOf(curve) {
+    const onText = [...this.followed.values()].every(({config}) => config?.has("data.tokenizer"));
+    return curve.replaceAll("_", " ") + (onText && curve.endsWith(" loss") ? " (nats per token)" : "");
   }
 
   // Those of validation stand before those of training.

@@ -368,6 +368,7 @@ describe("Runs", () => {
     await page.getByLabel("Curve").selectOption("validation loss");
     await page.waitForFunction(() => document.querySelector("#runs path.line").getAttribute("d").split("L").length <= 4);
     assert.match(page.url(), /curve=validation\+loss/);
+    await page.locator("#runs svg text", {hasText: "validation loss (nats per token)"}).waitFor();
   }));
 
   test("shows validation first, whatever it measures", async () => {
@@ -380,6 +381,8 @@ describe("Runs", () => {
     await onPage("#runs", async (page) => {
       await page.getByText(/^sort: 3.25 after 1 updates/).waitFor();
       assert.deepEqual(await texts(page.locator("#runs [name=curve] option")), ["validation wrong bits", "training loss"]);
+      await page.getByLabel("Curve").selectOption("training loss");
+      await page.locator("#runs svg text", {hasText: /^\S training loss$/}).waitFor();
     }, {server: tasks});
   });
 
