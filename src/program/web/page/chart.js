@@ -4,7 +4,14 @@ import {make, makeSvg} from "./dom.js";
 import {short} from "./words.js";
 
 const kHeight = 300;
+const kHalfDigit = 3.75;  // of a tick's text, at least half the width of one
 const kMargin = {left: 58, right: 14, top: 12, bottom: 42};
+
+// All digits of a tick, of which there are few: neighbours may differ in the last one alone.
+function tickText(tick) {
+  const size = Math.abs(tick);
+  return size > 0 && (size < 1e-4 || size >= 1e15) ? tick.toExponential() : tick.toLocaleString("en", {maximumFractionDigits: 12});
+}
 
 // One direction of the chart: values to pixels, and where its ticks are.
 class Scale {
@@ -98,9 +105,12 @@ export class LineChart {
     const bottom = kHeight - kMargin.bottom;
     const rows = this.y.ticks().flatMap((tick) => [
       makeSvg("line", {class: "grid", x1: kMargin.left, x2: width - kMargin.right, y1: this.y.at(tick), y2: this.y.at(tick)}),
-      makeSvg("text", {class: "muted", x: kMargin.left - 8, y: this.y.at(tick) + 4, "text-anchor": "end"}, short(tick))]);
-    const columns = this.x.ticks().map((tick) =>
-      makeSvg("text", {class: "muted", x: this.x.at(tick), y: bottom + 17, "text-anchor": "middle"}, short(tick)));
+      makeSvg("text", {class: "muted", x: kMargin.left - 8, y: this.y.at(tick) + 4, "text-anchor": "end"}, tickText(tick))]);
+    const columns = this.x.ticks().map((tick) => {
+      const text = tickText(tick);
+      const x = Math.min(this.x.at(tick), width - kHalfDigit * text.length);  // none is cut off at the edge
+      return makeSvg("text", {class: "muted", x, y: bottom + 17, "text-anchor": "middle"}, text);
+    });
     return [...rows, makeSvg("line", {class: "axis", x1: kMargin.left, x2: width - kMargin.right, y1: bottom, y2: bottom}), ...columns,
       makeSvg("text", {class: "muted", x: width - kMargin.right, y: kHeight - 6, "text-anchor": "end"}, this.axes.x.label),
       makeSvg("text", {class: "muted", x: 2, y: kHeight - 6}, `\u2191 ${this.axes.y.label}`)];

@@ -396,6 +396,16 @@ describe("Runs", () => {
       await page.getByText(/^flat: 1 after 2 updates/).waitFor();
       assert.equal((await pathOf(page)).split("L").length, 2);
     }, {server: level});
+    const near = [5.5441, 5.5509].map((loss, i) => ({kind: "step", step: 4000 * (i + 1), tokens: i + 1, loss, elapsed_seconds: 1}));
+    place.write("level/flat/metrics.jsonl", near.map((line) => JSON.stringify(line) + "\n").join(""));
+    await onPage("#runs", async (page) => {
+      await page.getByText(/^flat: 5.55 after 8,000 updates/).waitFor();
+      const ticks = await texts(page.locator("#runs svg text"));
+      assert.equal(new Set(ticks).size, ticks.length, `ticks that look equal: ${ticks}`);
+      const cut = await page.locator("#runs svg").evaluate((svg) => [...svg.querySelectorAll("text")]
+        .filter((text) => text.getBoundingClientRect().right > svg.getBoundingClientRect().right).map((text) => text.textContent));
+      assert.deepEqual(cut, []);
+    }, {server: level});
   });
 
   test("shows samples, the latest first", () => onPage("#runs?runs=%5B%22gpt%22%5D", async (page) => {
