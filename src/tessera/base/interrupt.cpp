@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "tessera/base/error.h"
+#include "tessera/base/file.h"
 
 namespace tessera {
 namespace {
@@ -20,9 +21,16 @@ void let_signals_end_the_program() {
   std::signal(SIGTERM, SIG_DFL);
 }
 
+extern "C" void end_at_once(int signal) {
+  abandon_unfinished_files();
+  let_signals_end_the_program();
+  std::raise(signal);
+}
+
 extern "C" void request_interrupt(int) {
   requested = true;
-  let_signals_end_the_program();
+  std::signal(SIGINT, end_at_once);
+  std::signal(SIGTERM, end_at_once);
 }
 
 }  // namespace
