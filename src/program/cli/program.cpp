@@ -90,6 +90,11 @@ int run_program(int argc, char** argv, const std::function<void(Verb&)>& add_ver
     return fail(kInterrupted, error.what());
   } catch (const std::filesystem::filesystem_error& error) {
     return fail(kFailed, SystemError(error.path1().native(), "open", error.code().value()).what());
+  } catch (const std::system_error& error) {
+    const bool of_output = std::ferror(stdout) != 0;  // fmt does not say of which file it speaks
+    return fail(kFailed, of_output
+                             ? SystemError("standard output", "write", error.code().value()).what()
+                             : error.what());
   } catch (const std::bad_alloc&) {
     return fail(kFailed, "out of memory");
   } catch (const std::exception& error) {

@@ -58,6 +58,17 @@ TEST(Executable, AFullDiskBehindStandardErrorEndsNoCommand) {
   EXPECT_EQ(status("memo verify /nonexistent"), 3);
 }
 
+/// Whatever the size of what is printed: some of it is written before the command ends.
+TEST(Executable, AFullDiskBehindStandardOutputIsNamed) {
+  const std::string program = test::build_folder() / "tessera";
+  for (const char* arguments : {"--version", "train --help", "study --list"}) {
+    const Outcome run =
+        Process({"/bin/sh", "-c", "'" + program + "' " + arguments + " > /dev/full"}).wait();
+    EXPECT_EQ(run.status, 1);
+    EXPECT_THAT(run.err, HasSubstr("tessera: standard output: cannot write: No space left"));
+  }
+}
+
 TEST(Executable, SaysWhichLibraryIsMissing) {
   const test::TemporaryFolder folder;
   std::filesystem::copy(test::build_folder() / "tessera", folder / "tessera");
