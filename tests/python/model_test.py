@@ -100,6 +100,9 @@ def test_an_inspection_can_be_drawn(model):
 def test_refuses_as_the_program_does(model, tmp_path):
     with pytest.raises(tessera.DataError, match="config.json"):
         tessera.load(tmp_path)
+    for load in (tessera.load, tessera.nn.Gpt.load):
+        with pytest.raises(FileNotFoundError, match="missing"):
+            load(tmp_path / "missing")
     with pytest.raises(ValueError, match="weights is 'half', expected one of: float32, bf16, int8"):
         tessera.load(MODEL, weights="half")
     with pytest.raises(ValueError, match="top_p is 2"):

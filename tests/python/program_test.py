@@ -110,3 +110,14 @@ def test_errors_are_the_programs(config, tmp_path):
         tessera.train(config, {"train.stepz": 3}, out=tmp_path / "run")
     with pytest.raises(ValueError, match="none/such"):
         tessera.study("none/such")
+
+
+def test_what_the_system_refuses_is_an_os_error(config, tmp_path):
+    for call in (
+        lambda: tessera.train(tmp_path / "missing.toml", out=tmp_path / "run"),
+        lambda: tessera.train(config, {"data.text": tmp_path / "missing.txt"}, out=tmp_path / "run"),
+    ):
+        with pytest.raises(FileNotFoundError, match="missing.t.*: cannot open: No such file or directory"):
+            call()
+    with pytest.raises(NotADirectoryError, match="config.toml"):
+        tessera.train(config, out=config)

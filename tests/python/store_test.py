@@ -157,6 +157,12 @@ def test_refuses_as_the_program_does(store, tmp_path):
     assert store.stat().documents == 2
 
 
+def test_a_missing_folder_is_a_file_not_found_error(tmp_path):
+    for call in (tessera.Store, tessera.Store.open):
+        with pytest.raises(FileNotFoundError, match="missing"):
+            call(tmp_path / "missing")
+
+
 def test_damage_is_a_data_error(store):
     store.close()
     (store.path / "config.json").write_text("{")

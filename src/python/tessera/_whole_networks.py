@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
@@ -62,8 +63,9 @@ class _Network(torch.nn.Module):
 
     @classmethod
     def load(cls: type[_Self], path: str | os.PathLike[str]) -> _Self:
-        """The network in a model directory. Raises DataError where there is none, ValueError where it is of
-        another kind."""
+        """The network in a model directory. Raises FileNotFoundError where there is no such directory,
+        DataError where it holds no model, ValueError where it is of another kind."""
+        Path(path).stat()
         return cls._adopted(_ops.load_network(os.fspath(path)))
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -56,6 +56,7 @@ class Model(ModelJobs):
         device: str = "cpu",
     ) -> None:
         self._path = Path(path)
+        self._path.stat()  # raises FileNotFoundError
         self._open = _networks.OpenModel(self._path, weights, pairs, device)
 
     @property
@@ -149,7 +150,7 @@ def load(
 
     weights: the numbers of its matrices, "float32", "bf16" or "int8" (the directory's unless given). pairs:
     those of the pairs that its memories store ("float32" unless given). device: that runs it,
-    "cpu" or, where LibTorch has it, "cuda". Raises DataError where the directory holds no model or it is
-    damaged.
+    "cpu" or, where LibTorch has it, "cuda". Raises FileNotFoundError where there is no such directory,
+    DataError where it holds no model or that is damaged.
     """
     return Model(path, weights=weights, pairs=pairs, device=device)

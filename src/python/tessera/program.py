@@ -6,6 +6,7 @@ Killed or interrupted runs go on where they were, and a notebook's kernel surviv
 from __future__ import annotations
 
 import csv
+import errno
 import json
 import os
 import shutil
@@ -107,7 +108,7 @@ def train(
     run is stopped, saved, and the exception goes on. Ctrl-C saves the run too; with resume=True the same
     call goes on from there.
 
-    Raises UsageError, DataError or RuntimeError with the program's message.
+    Raises UsageError, DataError, OSError or RuntimeError with the program's message.
     """
     folder = Path(out)
     arguments = ["train", os.fspath(config), "--out", str(folder), *_settings(settings)]
@@ -214,8 +215,17 @@ def _run(arguments: list[str], look: Callable[[], None]) -> None:
     if process.returncode == 130:
         raise KeyboardInterrupt
     if process.returncode != 0:
-        kind = _ERRORS.get(process.returncode, RuntimeError)
-        raise kind(messages[-1] if messages else f"tessera ended with status {process.returncode}")
+        status = f"tessera ended with status {process.returncode}"
+        raise _error(process.returncode, messages[-1] if messages else status)
+
+
+def _error(status: int, message: str) -> Exception:
+    if status in _ERRORS:
+        return _ERRORS[status](message)
+    for number in errno.errorcode:
+        if message.endswith(f": {os.strerror(number)}"):
+            return OSError(number, message)  # a FileNotFoundError, for one
+    return RuntimeError(message)
 
 
 def _pass_on(process: subprocess.Popen[str], messages: list[str]) -> None:

@@ -20,11 +20,13 @@ class Store(StoreJobs):
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = Path(path)
+        self._path.stat()  # raises FileNotFoundError
         self._open = _stores.OpenStore(self._path)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Store:
-        """The store in this folder. Raises DataError where the folder holds none or it is damaged."""
+        """The store in this folder. Raises FileNotFoundError where there is no such folder, DataError where
+        it holds no store or that is damaged."""
         return cls(path)
 
     @property
