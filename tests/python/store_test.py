@@ -222,6 +222,8 @@ def test_answers_are_dicts(store):
     assert answer.places == answer["places"] and "places" in dir(answer)
     with pytest.raises(AttributeError, match="no 'place', it has: places, documents, data"):
         answer.place
+    with pytest.raises(AttributeError):
+        answer.places = 3  # which answer["places"] would not know
     assert repr(store) == f"<tessera.Store {str(store.path)!r}>"
 
 

@@ -9,8 +9,10 @@ class Answer(dict[str, Any]):
     """An answer of the library: a dict whose keys are also attributes, `answer.text`.
 
     Names that a dict has itself stay its own: a number of items is `answer["items"]`. The content is the
-    JSON object that the program prints with --json.
+    JSON object that the program prints with --json. It is changed as a dict; an attribute cannot be set.
     """
+
+    __slots__ = ()
 
     def __getattr__(self, name: str) -> Any:
         try:
