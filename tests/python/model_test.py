@@ -94,7 +94,9 @@ def test_an_inspection_can_be_drawn(model):
     assert answer.weights()[0, 1].argmax() == loudest.position
     assert answer._repr_html_() == model.inspection_page("And the king")._repr_html_()
     assert model.inspect("And the king " * 100)._repr_html_() is None  # too long for a page
-    assert pickle.loads(pickle.dumps(answer)) == answer
+    copied = pickle.loads(pickle.dumps(answer))
+    assert copied == answer and torch.equal(copied.weights(), answer.weights())
+    assert copied._repr_html_() is None  # it has no model
 
 
 def test_refuses_as_the_program_does(model, tmp_path):

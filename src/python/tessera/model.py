@@ -20,7 +20,7 @@ from tessera._stores import UsageError
 class Inspection(Answer):
     """What Model.inspect answers. A notebook draws the page of the text."""
 
-    def __init__(self, answer: Answer, model: Model, text: str) -> None:
+    def __init__(self, answer: Answer, model: Model | None, text: str) -> None:
         super().__init__(answer)
         self._model, self._text = model, text
 
@@ -35,13 +35,15 @@ class Inspection(Answer):
         return shares
 
     def _repr_html_(self) -> str | None:
+        if self._model is None:
+            return None
         try:
             return self._model.inspection_page(self._text)._repr_html_()
         except UsageError:  # the text is too long for a page
             return None
 
     def __reduce__(self) -> Any:
-        return Answer, (dict(self),)
+        return Inspection, (Answer(self), None, self._text)  # a model is not copied
 
 
 class Model(ModelJobs):
