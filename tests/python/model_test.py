@@ -105,6 +105,10 @@ def test_refuses_as_the_program_does(model, tmp_path):
     for load in (tessera.load, tessera.nn.Gpt.load):
         with pytest.raises(FileNotFoundError, match="missing"):
             load(tmp_path / "missing")
+    with pytest.raises(ValueError, match="device is 'meta', expected one of"):
+        tessera.load(MODEL, device=torch.device("meta"))
+    with pytest.raises(ValueError, match="weights is '3', expected one of"):
+        tessera.load(MODEL, weights=3)
     with pytest.raises(ValueError, match="weights is 'half', expected one of: float32, bf16, int8"):
         tessera.load(MODEL, weights="half")
     with pytest.raises(ValueError, match="top_p is 2"):

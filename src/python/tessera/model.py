@@ -55,11 +55,12 @@ class Model(ModelJobs):
         *,
         weights: str | None = None,
         pairs: str | None = None,
-        device: str = "cpu",
+        device: str | torch.device = "cpu",
     ) -> None:
         self._path = Path(path)
         self._path.stat()  # raises FileNotFoundError
-        self._open = _networks.OpenModel(self._path, weights, pairs, device)
+        numbers = [None if name is None else str(name) for name in (weights, pairs)]
+        self._open = _networks.OpenModel(self._path, *numbers, str(device))
 
     @property
     def path(self) -> Path:
@@ -146,7 +147,7 @@ def load(
     *,
     weights: str | None = None,
     pairs: str | None = None,
-    device: str = "cpu",
+    device: str | torch.device = "cpu",
 ) -> Model:
     """The model in this directory.
 
