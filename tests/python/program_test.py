@@ -112,6 +112,8 @@ def test_errors_are_the_programs(config, tmp_path):
         tessera.study("none/such")
 
 
+    with pytest.raises(ValueError, match="^--seed is 'one', expected a whole number"):
+        tessera.study("scaling-laws/fig1", seed="one", out=tmp_path / "study")
 def test_what_the_system_refuses_is_an_os_error(config, tmp_path):
     for call in (
         lambda: tessera.train(tmp_path / "missing.toml", out=tmp_path / "run"),

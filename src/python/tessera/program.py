@@ -9,6 +9,7 @@ import csv
 import errno
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 
 _LOOKS_PER_SECOND = 4  # for new metrics
 _ERRORS: dict[int, type[Exception]] = {2: _stores.UsageError, 3: _stores.DataError}
-_NO_ERRORS = ("tessera: warning: ", "tessera: note: ", "tessera: ignoring ")
+# Of the program, or of a verb; after them comes what is no error.
+_ERROR_LINE = re.compile("tessera( [a-z]+)?: (?!warning: |note: |ignoring )(.*)")
 
 
 class _Folder:
@@ -232,7 +234,7 @@ def _pass_on(process: subprocess.Popen[str], messages: list[str]) -> None:
     assert process.stderr is not None
     with process.stderr:
         for line in process.stderr:
-            if line.startswith("tessera: ") and not line.startswith(_NO_ERRORS):
-                messages.append(line.removeprefix("tessera: ").strip())
+            if error := _ERROR_LINE.match(line):
+                messages.append(error[2].strip())
             else:
                 sys.stderr.write(line)
