@@ -50,6 +50,8 @@ def test_settings_arrive_as_they_are(config, tmp_path):
     assert run.metrics[-1]["step"] == 3
     written = (tmp_path / "run/config.toml").read_text(encoding="utf-8")
     assert str(text) in written and 'prompt = "\N{CROWN}"' in written
+    tables = {"data": {"text": text}, "train": {"steps": 2}}
+    assert tessera.train(config, tables, out=tmp_path / "tables").metrics[-1]["step"] == 2
     for setting in (None, float("nan")):
         with pytest.raises(ValueError, match="sample.prompt is None|not JSON compliant"):
             tessera.train(config, {"sample.prompt": setting}, out=tmp_path / "other")
@@ -77,7 +79,7 @@ def test_a_stopped_training_goes_on(config, tmp_path):
     tessera.train(config, {"train.steps": steps}, out=out, resume=True, progress=rows.append)
     # stopped during an evaluation, it begins with that one
     assert rows[0]["step"] >= stopped_at and rows[-1]["step"] == steps
-    told = [(row["step"], row["kind"]) for row in tessera.Run(out).metrics]
+    told = [(row["step"], row["kind"]) for row in tessera.Run(str(out)).metrics]
     assert len(told) == len(set(told))
 
 
@@ -110,10 +112,10 @@ def test_errors_are_the_programs(config, tmp_path):
         tessera.train(config, {"train.stepz": 3}, out=tmp_path / "run")
     with pytest.raises(ValueError, match="none/such"):
         tessera.study("none/such")
-
-
     with pytest.raises(ValueError, match="^--seed is 'one', expected a whole number"):
         tessera.study("scaling-laws/fig1", seed="one", out=tmp_path / "study")
+
+
 def test_what_the_system_refuses_is_an_os_error(config, tmp_path):
     for call in (
         lambda: tessera.train(tmp_path / "missing.toml", out=tmp_path / "run"),

@@ -34,8 +34,8 @@ _ERROR_LINE = re.compile("tessera( [a-z]+)?: (?!warning: |note: |ignoring )(.*)"
 class _Folder:
     """What a program that has ended left in a folder."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
 
     @property
     def report(self) -> Page:
@@ -105,10 +105,10 @@ def train(
 ) -> Run:
     """Trains what a configuration file says, as `tessera train`.
 
-    settings: keys of the file to change, {"train.steps": 100}. out: the folder of the run. resume: goes
-    on with the run that is there. progress: called with each new row of metrics; where it raises, the
-    run is stopped, saved, and the exception goes on. Ctrl-C saves the run too; with resume=True the same
-    call goes on from there.
+    settings: keys of the file to change, {"train.steps": 100} or {"train": {"steps": 100}}. out: the
+    folder of the run. resume: goes on with the run that is there. progress: called with each new row of
+    metrics; where it raises, the run is stopped, saved, and the exception goes on. Ctrl-C saves the run
+    too; with resume=True the same call goes on from there.
 
     Raises UsageError, DataError, OSError or RuntimeError with the program's message.
     """
@@ -166,12 +166,16 @@ class _NewLines:
                     self._progress(json.loads(line))
 
 
-def _settings(settings: Mapping[str, Any] | None) -> list[str]:
+def _settings(settings: Mapping[str, Any] | None, table: str = "") -> list[str]:
     arguments = []
-    for key, value in (settings or {}).items():
+    for name, value in (settings or {}).items():
+        key = f"{table}{name}"
         if value is None:
             raise _stores.UsageError(f"the setting {key} is None, which no key can be")
-        arguments += ["--set", f"{key}={json_text(value)}"]
+        if isinstance(value, Mapping):
+            arguments += _settings(value, f"{key}.")
+        else:
+            arguments += ["--set", f"{key}={json_text(value)}"]
     return arguments
 
 
