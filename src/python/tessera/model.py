@@ -59,8 +59,8 @@ class Model(ModelJobs):
     ) -> None:
         self._path = Path(path)
         self._path.stat()  # raises FileNotFoundError
-        numbers = [None if name is None else str(name) for name in (weights, pairs)]
-        self._open = _networks.OpenModel(self._path, *numbers, str(device))
+        weights, pairs = weights and str(weights), pairs and str(pairs)  # a wrong type is a wrong name
+        self._open = _networks.OpenModel(self._path, weights, pairs, str(device))
 
     @property
     def path(self) -> Path:
