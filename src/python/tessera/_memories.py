@@ -3,7 +3,7 @@
 # mypy: disable-error-code="no-any-return"
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Callable
 
 import torch
 from torch import Tensor
@@ -30,10 +30,22 @@ def register(module: torch.nn.Module, parameters: dict[str, Tensor]) -> None:
 class _MosaicMemory(torch.nn.Module):
     """What both memories of Memory Mosaics have in common."""
 
-    def __init__(self, parameters: dict[str, Tensor], dropout: float, options: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        draw: Callable[..., dict[str, Tensor]],
+        channels: int,
+        heads: int,
+        bias: bool,
+        dropout: float,
+        parameterisation: str,
+        precision: str,
+        **slots: int,
+    ) -> None:
         super().__init__()
+        self._sizes: dict[str, Any] = {"channels": channels, "heads": heads, **slots, "bias": bias}
+        self._sizes.update(parameterisation=parameterisation, precision=precision)
         self.dropout = dropout
-        self._sizes = options
+        parameters = draw(**self._sizes, dropout=dropout)
         register(self, {name: torch.nn.Parameter(value) for name, value in parameters.items()})
 
     def _options(self) -> dict[str, Any]:
@@ -68,14 +80,8 @@ class ContextMemory(_MosaicMemory):
         parameterisation: str = "paper",
         precision: str = "fp32",
     ) -> None:
-        options = {
-            "channels": channels,
-            "heads": heads,
-            "bias": bias,
-            "parameterisation": parameterisation,
-            "precision": precision,
-        }
-        super().__init__(_ops.context_memory_parameters(**options, dropout=dropout), dropout, options)
+        draw = _ops.context_memory_parameters
+        super().__init__(draw, channels, heads, bias, dropout, parameterisation, precision)
 
     def forward(self, x: Tensor) -> Tensor:
         """x [B, T, C] -> [B, T, C]; the first step has nothing to read."""
@@ -102,16 +108,8 @@ class PersistentMemory(_MosaicMemory):
         parameterisation: str = "paper",
         precision: str = "fp32",
     ) -> None:
-        options = {
-            "channels": channels,
-            "heads": heads,
-            "slots": slots,
-            "count": count,
-            "bias": bias,
-            "parameterisation": parameterisation,
-            "precision": precision,
-        }
-        super().__init__(_ops.persistent_memory_parameters(**options, dropout=dropout), dropout, options)
+        draw, numbers = _ops.persistent_memory_parameters, {"slots": slots, "count": count}
+        super().__init__(draw, channels, heads, bias, dropout, parameterisation, precision, **numbers)
 
     def forward(self, x: Tensor) -> Tensor:
         """x [B, T, C] -> [B, T, C], from the start of a sequence."""
