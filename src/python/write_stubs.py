@@ -9,7 +9,7 @@ from textwrap import indent
 
 HEAD = """# Written by the build, from the declarations of the jobs.
 import os
-from typing import Any, Mapping, Sequence, Union
+from typing import Any, Iterable, Mapping, Union
 
 from typing_extensions import Self
 

@@ -55,6 +55,10 @@ def test_streams_the_same_text(model):
     pieces = list(model.stream("And", max_tokens=20, seed=7))
     assert "".join(pieces) == whole and len(pieces) > 1
     assert list(model.stream("And", max_tokens=0)) == []
+    stop = whole[4:7]
+    stopped = model.generate("And", max_tokens=20, seed=7, stop=[stop]).text
+    assert "".join(model.stream("And", max_tokens=20, seed=7, stop=stop)) == stopped
+    assert model.session("And").generate(max_tokens=20, seed=7, stop=stop).text == stopped
 
 
 def test_two_streams_at_once(model):
@@ -63,7 +67,8 @@ def test_two_streams_at_once(model):
 
 
 def test_scores_add_up(model):
-    whole, short = model.score(["And the king", "And"])
+    whole, short = model.score(text for text in ["And the king", "And"])
+    assert model.score("And") == [short]
     assert whole.tokens[0].get("log_probability") is None
     assert whole.log_probability == pytest.approx(sum(t.log_probability for t in whole.tokens[1:]))
     rest = model.loglikelihood("And", " the king")
@@ -117,8 +122,13 @@ def test_refuses_as_the_program_does(model, tmp_path):
         model.stream("And", seeds=2)
     with pytest.raises(ValueError, match="the text is empty"):
         model.inspect("")
-    with pytest.raises(ValueError, match="texts is \"And\", expected a list"):
-        model.score("And")
+    with pytest.raises(ValueError, match="tokens is 65, expected a list"):
+        model.decode(65)
+    for refuse in (model.generate, model.session, model.session("And").read):
+        with pytest.raises(TypeError, match="a bytes was given, expected"):
+            refuse(b"And")
+    with pytest.raises(UnicodeEncodeError):
+        model.session("\udc80")
 
 
 @pytest.mark.parametrize(

@@ -146,7 +146,7 @@ def test_refuses_as_the_program_does(store, tmp_path):
         store.recall()
     with pytest.raises(TypeError, match=r"recall\(\): got an unexpected keyword argument 'token'"):
         store.recall("The lamp", token=3)
-    with pytest.raises(TypeError, match="a bytes was given, expected"):
+    with pytest.raises(TypeError, match="^prompt: a bytes was given, expected"):
         store.recall(b"The lamp")
     with pytest.raises(UnicodeEncodeError):
         store.recall("\udc80")
@@ -155,6 +155,20 @@ def test_refuses_as_the_program_does(store, tmp_path):
     with pytest.raises(RecursionError):
         store.ask(endless)
     assert store.stat().documents == 2
+
+
+def test_one_text_and_what_iterates_are_lists_of_texts(store, tmp_path):
+    asked = store.ask(["The lamp beside the river"])
+    assert asked == store.ask("The lamp beside the river")
+    assert asked == store.ask(prompt for prompt in ["The lamp beside the river"])
+    (tmp_path / "texts").mkdir()
+    for name in ("one.txt", "two.txt"):
+        (tmp_path / "texts" / name).write_text(f"The text of {name}.\r\n")
+    updated = store.update(tmp_path / "texts", meta="by=me").data
+    assert [document.id for document in updated] == ["one.txt", "two.txt"]
+    assert store.update((tmp_path / "texts").glob("o*")).data[0].outcome == "unchanged"
+    assert store.show("one.txt").text == "The text of one.txt.\r\n"
+    assert len(store.documents(meta="by=me")) == 2
 
 
 def test_a_missing_folder_is_a_file_not_found_error(tmp_path):

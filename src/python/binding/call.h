@@ -34,7 +34,7 @@ Call<Target> call_of(typename Call<Target>::Work work) {
 template <typename Job>
 Job read_job(const config::Json& request) {
   Job job;
-  config::from_json(request, job, "");
+  config::from_json(with_lists(request, config::fields_of(job)), job, "");
   return job;
 }
 

@@ -10,11 +10,16 @@ namespace {
 namespace py = pybind11;
 using config::Json;
 
-std::string text_of(py::handle value) {
+std::string utf8_of(py::handle value) {
   Py_ssize_t size = 0;
   const char* const text = PyUnicode_AsUTF8AndSize(value.ptr(), &size);
   if (text == nullptr) throw py::error_already_set();
   return {text, static_cast<size_t>(size)};
+}
+
+py::type_error refusal(py::handle value, const char* expected) {
+  return py::type_error(std::string("a ") + Py_TYPE(value.ptr())->tp_name +
+                        " was given, expected " + expected);
 }
 
 Json whole_number_of(py::handle value) {
@@ -43,7 +48,14 @@ Json list_of(py::handle value) {
 
 Json table_of(const py::dict& value) {
   Json table = Json::object();
-  for (const auto& [key, item] : value) table[text_of(key)] = json_of(item);
+  for (const auto& [key, item] : value) {
+    const std::string name = utf8_of(key);
+    try {
+      table[name] = json_of(item);
+    } catch (const py::type_error& error) {
+      throw py::type_error(name + ": " + error.what());
+    }
+  }
   return table;
 }
 
@@ -65,7 +77,10 @@ std::string type_of(std::optional<Value>*) {
 }
 template <typename Value>
 std::string type_of(std::vector<Value>*) {
-  return "Sequence[" + type_name<Value>() + "]";
+  return "Iterable[" + type_name<Value>() + "]";
+}
+std::string type_of(std::vector<std::string>*) {
+  return "str | Iterable[str]";
 }
 std::string type_of(const config::EnumField&) {
   return "str";
@@ -76,6 +91,12 @@ std::string type_of(const std::vector<config::Field>&) {
 
 }  // namespace
 
+std::string text_of(py::handle value) {
+  if (PyUnicode_Check(value.ptr())) return utf8_of(value);
+  if (py::hasattr(value, "__fspath__")) return utf8_of(value.attr("__fspath__")());
+  throw refusal(value, "a str or a path");
+}
+
 Json json_of(py::handle value) {
   const Level level;
   PyObject* const object = value.ptr();
@@ -83,19 +104,27 @@ Json json_of(py::handle value) {
   if (PyBool_Check(object)) return object == Py_True;
   if (PyLong_Check(object)) return whole_number_of(value);
   if (PyFloat_Check(object)) return PyFloat_AsDouble(object);
-  if (PyUnicode_Check(object)) return text_of(value);
+  if (PyUnicode_Check(object) || py::hasattr(value, "__fspath__")) return text_of(value);
   if (py::isinstance<py::dict>(value)) return table_of(py::reinterpret_borrow<py::dict>(value));
-  if (py::hasattr(value, "__fspath__")) return text_of(value.attr("__fspath__")());
   if (py::hasattr(value, "tolist")) {  // of NumPy and PyTorch
     const py::object plain = value.attr("tolist")();
     if (Py_TYPE(plain.ptr()) != Py_TYPE(object)) return json_of(plain);  // a long double stays one
   }
   if (PyIndex_Check(object)) return whole_number_of(value.attr("__index__")());
   if (py::hasattr(value, "__float__")) return value.attr("__float__")().cast<double>();
-  if (PySequence_Check(object) && !PyBytes_Check(object)) return list_of(value);
-  throw py::type_error(
-      "a " + std::string(Py_TYPE(object)->tp_name) +
-      " was given, expected a bool, a number, a str, a path, or a list or dict of these");
+  const bool is_bytes = PyBytes_Check(object) || PyByteArray_Check(object);
+  if (py::hasattr(value, "__iter__") && !is_bytes) return list_of(value);
+  throw refusal(value, "a bool, a number, a str, a path, or a list or dict of these");
+}
+
+Json with_lists(Json request, const std::vector<config::Field>& fields) {
+  for (const config::Field& field : fields) {
+    const auto value = request.find(std::string(field.name));
+    if (std::holds_alternative<std::vector<std::string>*>(field.value) && value != request.end() &&
+        value->is_string())
+      *value = Json::array({*value});
+  }
+  return request;
 }
 
 py::object object_of(const Json& json) {

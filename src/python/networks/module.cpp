@@ -74,7 +74,8 @@ PYBIND11_MODULE(_networks, module) {
       });
   py::class_<OpenSession>(module, "OpenSession")
       .def("read",
-           [](OpenSession& session, const std::string& text) {
+           [](OpenSession& session, const py::object& given) {
+             const std::string text = text_of(given);
              without_gil([&] { on_given_text([&] { session.read(text); }); });
            })
       .def("tokens", &OpenSession::tokens, releases_gil)
