@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from pathlib import Path
 from typing import Any, Callable
 
 from tessera._answer import Answer
@@ -63,7 +64,7 @@ def _maker(job: Answer, make: Callable[..., Answer]) -> Callable[..., Any]:
     job = Answer({**job, "fields": [_PATH, *job.fields]})
 
     def ask(request: dict[str, Any], progress: Any) -> Any:
-        owner, path = request.pop("cls"), request.pop("path")
+        owner, path = request.pop("cls"), Path(request.pop("path"))
         make(path, job.name, request, progress)
         return owner(path)
 
