@@ -302,6 +302,26 @@ def test_a_signal_ends_a_call_soon(store):
     assert store.stat().documents == 2
 
 
+def test_ctrl_c_ends_the_wait_for_another_thread(store):
+    asked, ended = threading.Event(), threading.Event()
+
+    def hold(done, of):
+        asked.set()
+        ended.wait(30)
+
+    holder = threading.Thread(target=lambda: store.verify(progress=hold))
+    holder.start()
+    asked.wait()
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        store.stat()
+    ended.set()
+    holder.join()
+    timer.join()
+    assert store.stat().documents == 2
+
+
 def test_a_signal_ends_a_plan():
     """Its simulation runs in threads, of which Python tells only the main one."""
     timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
