@@ -443,15 +443,45 @@ def test_no_pytorch_is_needed(store):
     assert (run.stdout, run.stderr) == ("2\n", "")
 
 
-def test_a_fork_may_use_what_it_imported(store):
-    store.close()
+def in_a_fork(work):
+    """What work() returns or raises in a child, as text."""
+    reader, writer = os.pipe()
     with warnings.catch_warnings():  # Python 3.12 warns where threads have run before
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if child == 0:
-        with tessera.Store(store.path) as mine:
-            os._exit(0 if mine.stat().documents == 2 else 1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        try:
+            said = str(work())
+        except BaseException as error:
+            said = repr(error)
+        os.write(writer, said.encode())
+        os._exit(0)
+    os.close(writer)
+    os.waitpid(child, 0)
+    with open(reader) as said:
+        return said.read()
+
+
+def test_a_fork_may_use_what_it_imported(store):
+    store.close()
+    assert in_a_fork(lambda: tessera.Store(store.path).stat().documents) == "2"
+
+
+def test_a_fork_leaves_open_stores_to_its_parent(store):
+    """It reads what is safe on disk, and does not end the parent's edits."""
+    assert in_a_fork(lambda: store.recall("The lamp beside the river", tokens=9).text) == " burned a"
+
+    def edit():
+        with pytest.raises(RuntimeError, match="another process"):
+            store.memorize("child.txt", "A text of a child.\n")
+        store.close()
+        return store.closed
+
+    assert in_a_fork(edit) == "True"
+    store.memorize("third.txt", "A third text, of which nobody has heard before.\n")
+    assert store.verify().verified and store.stat().documents == 3  # which end the edits
+    in_a_fork(lambda: store.memorize("child.txt", "A text of a child.\n") and store.close())
+    assert store.verify().verified and store.stat().documents == 4
 
 
 def test_numbers_and_paths_of_other_libraries(store):

@@ -1,5 +1,7 @@
 #include "python/stores/open_store.h"
 
+#include <unistd.h>
+
 #include <stdexcept>
 #include <utility>
 
@@ -23,13 +25,28 @@ bool is_current(const store::MemoStore& reader) {
 }  // namespace
 
 OpenStore::OpenStore(const std::filesystem::path& folder, std::function<bool()> interrupts)
-    : folder_(std::filesystem::absolute(folder)), interrupts_(std::move(interrupts)) {
+    : folder_(std::filesystem::absolute(folder)),
+      interrupts_(std::move(interrupts)),
+      process_(::getpid()) {
   open_reader();
 }
 
+OpenStore::~OpenStore() {
+  leave_to_parent();
+}
+
 void OpenStore::open_reader() {
-  reader_.emplace(folder_);
+  reader_ = std::make_unique<store::MemoStore>(folder_);
   reader_->interrupt_when(interrupts_);
+}
+
+/// In a child of the process that opened them: to use or to end the parent's reader and writer here
+/// would change its files behind its back, so they are never ended.
+void OpenStore::leave_to_parent() {
+  if (process_ == ::getpid()) return;
+  process_ = ::getpid();
+  static_cast<void>(reader_.release());
+  static_cast<void>(writer_.release());
 }
 
 void OpenStore::check_open() const {
@@ -38,6 +55,7 @@ void OpenStore::check_open() const {
 
 void OpenStore::read(const std::function<void(const store::MemoStore&)>& use) {
   const Turn turn(turns_);
+  leave_to_parent();
   check_open();
   end_edits();
   if (reader_ && !is_current(*reader_)) reader_.reset();
@@ -47,10 +65,11 @@ void OpenStore::read(const std::function<void(const store::MemoStore&)>& use) {
 
 void OpenStore::edit(const std::function<void(store::MemoWriter&)>& use) {
   const Turn turn(turns_);
+  leave_to_parent();
   check_open();
   reader_.reset();  // else it would keep forgotten text from being erased
   const bool is_new = !writer_;
-  if (is_new) writer_.emplace(folder_);
+  if (is_new) writer_ = std::make_unique<store::MemoWriter>(folder_);
   const int64_t before = writer_->ledger().last_change();
   try {
     use(*writer_);
@@ -63,6 +82,7 @@ void OpenStore::edit(const std::function<void(store::MemoWriter&)>& use) {
 
 void OpenStore::alone(const std::function<void(const std::filesystem::path&)>& use) {
   const Turn turn(turns_);
+  leave_to_parent();
   check_open();
   end_edits();
   reader_.reset();
@@ -77,6 +97,7 @@ void OpenStore::end_edits() {
 
 void OpenStore::close() {
   const Turn turn(turns_);
+  leave_to_parent();
   closed_ = true;
   reader_.reset();
   end_edits();

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <filesystem>
 #include <functional>
-#include <optional>
+#include <memory>
 
 #include "python/binding/turns.h"
 #include "tessera/store/memo_store.h"
@@ -13,12 +15,14 @@ namespace tessera::python {
 
 /// A store that is read and edited in turns, from any thread, one call at a time (Turn). Edits in a
 /// row share a writer, and readings in a row a reader; a reader that others' edits have left behind
-/// is replaced.
+/// is replaced. After a fork() the child sees the store as any other process does: what was open is
+/// the parent's.
 class OpenStore {
  public:
   /// interrupts: asked while documents are read; where it is true, that ends with Interrupted.
   /// Throws DataError and SystemError as store::MemoStore.
   OpenStore(const std::filesystem::path& folder, std::function<bool()> interrupts);
+  ~OpenStore();
 
   /// Calls `use` with the store as it is now. Throws what it throws, and UsageError on a closed
   /// store.
@@ -38,12 +42,14 @@ class OpenStore {
   void check_open() const;
   void end_edits();
   void open_reader();
+  void leave_to_parent();
 
   const std::filesystem::path folder_;
   const std::function<bool()> interrupts_;
-  Turns turns_;  // for what follows
-  std::optional<store::MemoStore> reader_;
-  std::optional<store::MemoWriter> writer_;  // never beside the reader
+  Turns turns_;    // for what follows
+  pid_t process_;  // that opened the next two
+  std::unique_ptr<store::MemoStore> reader_;
+  std::unique_ptr<store::MemoWriter> writer_;  // never beside the reader
   std::atomic<bool> closed_ = false;
 };
 
