@@ -1,5 +1,6 @@
 """tessera.Store: what the program's jobs do, from Python."""
 
+import errno
 import json
 import os
 import signal
@@ -187,9 +188,12 @@ def test_damage_is_a_data_error(store):
 
 
 def test_what_the_system_refuses_is_an_os_error(store, tmp_path):
-    for call in (store.update, lambda files: tessera.Store.create(files[0], dimension=64)):
+    for call in (store.update, lambda file: tessera.Store.create(file, dimension=64)):
         with pytest.raises(OSError, match="File name too long"):
-            call([tmp_path / (300 * "n")])
+            call(tmp_path / (300 * "n"))
+    with pytest.raises(FileNotFoundError, match="missing: cannot open: No such file") as refused:
+        store.update(tmp_path / "missing")
+    assert refused.value.errno == errno.ENOENT
 
 
 def test_a_message_names_a_file_whose_name_is_not_utf8(tmp_path):

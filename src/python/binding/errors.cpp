@@ -1,5 +1,8 @@
 #include "python/binding/errors.h"
 
+#include <fmt/format.h>
+
+#include <cstring>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -23,13 +26,16 @@ PyObject* add_error(py::module_& module, const char* name, const char* help, PyO
   return error;
 }
 
-/// The message may name a file whose name is not UTF-8.
-void set_error(PyObject* kind, const std::exception& error) {
-  PyObject* const message =
-      PyUnicode_DecodeUTF8(error.what(), std::ssize(std::string_view(error.what())), "replace");
-  if (message == nullptr) return;  // Python is out of memory, and says so
-  PyErr_SetObject(kind, message);
-  Py_DECREF(message);
+/// number: the errno of an OSError, which makes a FileNotFoundError of the one that says so. The
+/// message may name a file whose name is not UTF-8.
+void set_error(PyObject* kind, const std::exception& error, int number = 0) {
+  const auto message = py::reinterpret_steal<py::object>(
+      PyUnicode_DecodeUTF8(error.what(), std::ssize(std::string_view(error.what())), "replace"));
+  if (!message) return;  // Python is out of memory, and says so
+  if (number == 0) return PyErr_SetObject(kind, message.ptr());
+  const auto raised =
+      py::reinterpret_steal<py::object>(PyObject_CallFunction(kind, "iO", number, message.ptr()));
+  if (raised) PyErr_SetObject(py::type::handle_of(raised).ptr(), raised.ptr());
 }
 
 void translate(std::exception_ptr thrown) {
@@ -40,15 +46,22 @@ void translate(std::exception_ptr thrown) {
   } catch (const UsageError& error) {
     set_error(usage_error, error);
   } catch (const SystemError& error) {
-    set_error(PyExc_OSError, error);
+    set_error(PyExc_OSError, error, os_error_number(error.what()));
   } catch (const std::system_error& error) {  // of std::filesystem
-    set_error(PyExc_OSError, error);
+    set_error(PyExc_OSError, error, error.code().value());
   } catch (const Interrupted& error) {
     if (PyErr_Occurred() == nullptr) set_error(PyExc_KeyboardInterrupt, error);
   }
 }
 
 }  // namespace
+
+int os_error_number(std::string_view message) {
+  constexpr int kMost = 200;
+  for (int number = 1; number < kMost; ++number)
+    if (message.ends_with(fmt::format(": {}", std::strerror(number)))) return number;
+  return 0;
+}
 
 void add_errors(py::module_& module) {
   data_error = add_error(

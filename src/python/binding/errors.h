@@ -2,12 +2,17 @@
 
 #include <pybind11/pybind11.h>
 
+#include <string_view>
+
 namespace tessera::python {
+
+/// The errno whose text a message of SystemError or of the program ends with; none: 0.
+int os_error_number(std::string_view message);
 
 /// Adds the exceptions that the library's errors become to a module, and sees to it that they do,
 /// in all modules of the package: DataError is tessera.DataError; UsageError is tessera.UsageError,
-/// a ValueError; SystemError and those of std::filesystem are OSError; Interrupted is
-/// KeyboardInterrupt, or what Python had already raised.
+/// a ValueError; SystemError and those of std::filesystem are OSError, with the errno where it is
+/// known; Interrupted is KeyboardInterrupt, or what Python had already raised.
 void add_errors(pybind11::module_& module);
 
 }  // namespace tessera::python
