@@ -68,7 +68,7 @@ def test_two_streams_at_once(model):
 
 def test_scores_add_up(model):
     whole, short = model.score(text for text in ["And the king", "And"])
-    assert model.score("And") == [short]
+    assert model.score("And")[0].log_probability == pytest.approx(short.log_probability)
     assert whole.tokens[0].get("log_probability") is None
     assert whole.log_probability == pytest.approx(sum(t.log_probability for t in whole.tokens[1:]))
     rest = model.loglikelihood("And", " the king")
