@@ -108,8 +108,9 @@ TEST(TextWriter, RefusesBadOptions) {
 }
 
 /// The text of `pieces`, with a bar between what comes of each and of the end.
-std::string streamed(const std::vector<std::string>& pieces, std::vector<std::string> stop = {}) {
-  TextStream stream(std::move(stop));
+std::string streamed(const std::vector<std::string>& pieces,
+                     const std::vector<std::string>& stop = {}) {
+  TextStream stream(stop);
   std::string result;
   for (const auto& piece : pieces) result += stream.push(piece) + "|";
   return result + stream.finish();
@@ -174,6 +175,16 @@ TEST(TextStream, TheSplitIntoTokensMakesNoDifference) {
   for (size_t a = 0; a <= text.size(); ++a)
     for (size_t b = a; b <= text.size(); ++b)
       ASSERT_EQ(whole({text.substr(0, a), text.substr(a, b - a), text.substr(b)}), expected);
+}
+
+/// Comparing all that is held back with the stop string at every byte would take minutes.
+TEST(TextStream, ALongStopStringThatNearlyComesTakesNoLongerThanItsBytes) {
+  const std::string letters(200000, 'a');
+  TextStream stream({letters + "b"});
+  for (const char letter : letters) ASSERT_EQ(stream.push({&letter, 1}), "");
+  EXPECT_EQ(stream.push("aa"), "aa");
+  EXPECT_EQ(stream.push("b"), "");
+  EXPECT_TRUE(stream.stopped());
 }
 
 TEST(TextStream, AnEmptyStopStringIsRefused) {

@@ -8,45 +8,42 @@
 
 namespace tessera {
 
-namespace {
-
-/// Length of the longest suffix of `text` that begins `stop` without completing it.
-size_t begun(std::string_view text, std::string_view stop) {
-  for (size_t length = std::min(text.size(), stop.size() - 1); length > 0; --length)
-    if (text.ends_with(stop.substr(0, length))) return length;
-  return 0;
+TextStream::StopString::StopString(std::string text)
+    : text_(std::move(text)), shorter_(text_.size() + 1) {
+  if (text_.empty()) throw UsageError("a stop string is empty; leave it out");
+  for (size_t n = 1; n < text_.size(); ++n) {
+    add(text_[n]);
+    shorter_[n + 1] = begun_;
+  }
+  begun_ = 0;
 }
 
-}  // namespace
-
-TextStream::TextStream(std::vector<std::string> stop_strings)
-    : stop_strings_(std::move(stop_strings)) {
-  for (const auto& stop : stop_strings_)
-    if (stop.empty()) throw UsageError("a stop string is empty; leave it out");
+bool TextStream::StopString::add(char byte) {
+  while (begun_ > 0 && text_[begun_] != byte) begun_ = shorter_[begun_];
+  begun_ += text_[begun_] == byte;
+  return begun_ == text_.size();
 }
+
+TextStream::TextStream(const std::vector<std::string>& stop_strings)
+    : stop_strings_(stop_strings.begin(), stop_strings.end()) {}
 
 std::string TextStream::push(std::string_view bytes) {
   if (stopped_) return {};
-  held_ += bytes;
-  // The stop string that was complete first ends the text, as if bytes came one at a time.
-  size_t stop_end = std::string::npos, stop_start = std::string::npos;
-  size_t held_back = 0;
-  for (const auto& stop : stop_strings_) {
-    const size_t start = held_.find(stop);
-    held_back = std::max(held_back, begun(held_, stop));
-    if (start == std::string::npos) continue;
-    const size_t end = start + stop.size();
-    if (end < stop_end || (end == stop_end && start < stop_start)) {
-      stop_end = end;
-      stop_start = start;
-    }
+  for (const char byte : bytes) {
+    held_ += byte;
+    size_t complete = 0;  // the length of the longest that ends here
+    for (StopString& stop : stop_strings_)
+      if (stop.add(byte)) complete = std::max(complete, stop.size());
+    if (complete == 0) continue;
+    const std::string text = release(held_.size() - complete);
+    held_.clear();
+    const std::string last = finish();
+    stopped_ = true;
+    return text + last;
   }
-  if (stop_start == std::string::npos) return release(held_.size() - held_back);
-  const std::string text = release(stop_start);
-  held_.clear();
-  const std::string last = finish();
-  stopped_ = true;
-  return text + last;
+  size_t held_back = 0;
+  for (const StopString& stop : stop_strings_) held_back = std::max(held_back, stop.begun());
+  return release(held_.size() - held_back);
 }
 
 std::string TextStream::finish() {

@@ -19,7 +19,7 @@ namespace tessera {
 class TextStream {
  public:
   /// Throws UsageError on an empty stop string.
-  explicit TextStream(std::vector<std::string> stop_strings = {});
+  explicit TextStream(const std::vector<std::string>& stop_strings = {});
 
   /// Adds bytes; returns the text that has become final. Once a stop string is complete the text
   /// ends before it, and what comes later is ignored.
@@ -30,9 +30,26 @@ class TextStream {
   bool stopped() const { return stopped_; }
 
  private:
+  /// A stop string, found byte by byte (Knuth, Morris & Pratt 1977).
+  class StopString {
+   public:
+    explicit StopString(std::string text);
+
+    /// Whether the next byte completes it.
+    bool add(char byte);
+    size_t size() const { return text_.size(); }
+    /// How many of its bytes the text so far ends with.
+    size_t begun() const { return begun_; }
+
+   private:
+    std::string text_;
+    std::vector<size_t> shorter_;  // [n]: of its first n bytes, how many else they end with
+    size_t begun_ = 0;
+  };
+
   std::string release(size_t bytes);
 
-  std::vector<std::string> stop_strings_;
+  std::vector<StopString> stop_strings_;
   std::string held_;   // may belong to a stop string
   std::string bytes_;  // start of a character
   bool stopped_ = false;
