@@ -21,5 +21,15 @@ TEST(Corpus, IsMadeOnceOfFilesWhoseNamesAreNotUtf8) {
   EXPECT_EQ(std::filesystem::last_write_time(folder / "corpus" / "tokens.safetensors"), written);
 }
 
+TEST(Corpus, CharactersAreThoseOfAllDocuments) {
+  const test::TemporaryFolder folder;
+  write_file(folder / "texts" / "1", "aba né");
+  write_file(folder / "texts" / "2", "c🧩a\n" + std::string(kEndOfTextName) + "\nd");
+  const CorpusConfig config{.text = (folder / "texts").native(), .tokenizer = "character"};
+  const Corpus corpus = prepare_corpus(config, folder / "corpus", Start::kNew, nullptr);
+  EXPECT_EQ(corpus.tokenizer.digest(),
+            Tokenizer::characters(" abcdné🧩", EndOfText::kPresent).digest());
+}
+
 }  // namespace
 }  // namespace tessera

@@ -4,6 +4,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <numbers>
+#include <unordered_set>
 
 #include "tessera/base/checksum.h"
 #include "tessera/base/config.h"
@@ -128,12 +129,15 @@ Tokenizer learn_bpe(const TextSource& source, int64_t vocabulary, std::FILE* str
 }
 
 Tokenizer learn_characters(const TextSource& source) {
-  std::string all;
+  std::string characters;  // each once
+  std::unordered_set<char32_t> seen;
   for_each_document(source, [&](std::string_view text) {
     stop_if_interrupted("reading the text");
-    all += text;
+    while (!text.empty())
+      if (const char32_t character = utf8::take(text); seen.insert(character).second)
+        utf8::append(characters, character);
   });
-  return Tokenizer::characters(all, EndOfText::kPresent);
+  return Tokenizer::characters(characters, EndOfText::kPresent);
 }
 
 Tokenizer tokenizer_of(const CorpusConfig& config, const TextSource& source, std::FILE* stream) {
