@@ -368,6 +368,8 @@ TEST(StoredPairs, AValueThatCannotBeRoundedReplacesNoPair) {
   values[0][1].fill_(NAN);  // what comes before it is not stored either
   EXPECT_THROW(pairs.store_sequence(keys, values), UsageError);
   EXPECT_EQ(keys_of(pairs, 0), before);
+  EXPECT_THROW(pairs.store_and_retrieve(keys, values, keys, ops::Precision::kFloat32), UsageError);
+  EXPECT_EQ(keys_of(pairs, 0), before);
 }
 
 TEST(StoredPairs, AFirstPairThatCannotBeRoundedOpensNoMemory) {

@@ -70,7 +70,7 @@ class StoredPairs {
   /// pairs, it comes first. keys, values [B, N, H, D], queries [B, T, H, D], N = T or T - 1 ->
   /// [B, T, H, D]. This goes pair by pair where what is evicted depends on what was read, otherwise
   /// at once, as many pairs at a time as the bound allows, with matrix products of this precision.
-  /// Throws UsageError on a shape or dtype mismatch, storing nothing.
+  /// Throws as store() does, and on queries that do not fit, storing nothing.
   at::Tensor store_and_retrieve(const at::Tensor& keys, const at::Tensor& values,
                                 const at::Tensor& queries, ops::Precision precision);
 

@@ -102,7 +102,9 @@ at::Tensor StoredPairs::store_and_retrieve(const at::Tensor& keys, const at::Ten
   TESSERA_CHECK(pairs == length || pairs == length - 1, "StoredPairs: ", pairs,
                 " pairs to store between ", length, " queries");
   if (length == 0) return at::zeros_like(queries);
-  if (length == 1 || counts_use()) return store_and_retrieve_in_turn(keys, values, queries);
+  if (length == 1) return store_and_retrieve_in_turn(keys, values, queries);
+  for (const at::Tensor& all : {keys, values}) kept(all);  // throws before some of them are stored
+  if (counts_use()) return store_and_retrieve_in_turn(keys, values, queries);
   if (!level())  // rows that hold different numbers of pairs
     return row_by_row(*this, rows(), [&](StoredPairs& one, int64_t row) {
       const auto of_row = [row](const at::Tensor& all) { return all.narrow(0, row, 1); };
