@@ -5,6 +5,7 @@
 // from the files lamb.txt, rose.txt and tyger.txt; a line of Blake each.
 
 #include "tessera/store/recall.h"
+#include "tessera/store/sqlite.h"
 #include "tessera/store/verify.h"
 #include "tests/store/small_stores.h"
 #include "tests/support/folders.h"
@@ -87,6 +88,16 @@ TEST_F(StoreFormatTest, AnEarlierLedgerIsIndexedByTheFirstWriter) {
   EXPECT_EQ(writer.memorize("lamb.txt", kLamb, Duplicates::kReplace), Memorized::kUnchanged);
   EXPECT_EQ(writer.memorize("lamb.txt", kTyger, Duplicates::kReplace), Memorized::kReplaced);
   EXPECT_EQ(writer.ledger().details(writer.ledger().get("lamb.txt")).metadata, lamb.metadata);
+}
+
+/// A reader may open the ledger before that and read it afterwards.
+TEST_F(StoreFormatTest, AReaderSeesTheTablesOfItsSnapshot) {
+  Ledger ledger = StoreFolder::open(store()).open_ledger(sqlite::Access::kRead);
+  EXPECT_TRUE(ledger.settled_digests().empty());
+  memorize(store(), "rose.txt", "O Rose thou art sick\n");
+  ledger.take_snapshot();
+  EXPECT_EQ(ledger.settled_digests().size(), 1u);
+  EXPECT_TRUE(ledger.searchable());
 }
 
 TEST_F(StoreFormatTest, ANewStoreOfTheSameTextsHasTheSameDigest) {

@@ -79,7 +79,7 @@ void Ledger::interrupt_when(std::function<bool()> condition) {
 void Ledger::take_snapshot() {
   snapshot_.reset();
   snapshot_ = std::make_unique<sqlite::Transaction>(*database_, Access::kRead);
-  last_change();  // a snapshot is taken at the first read
+  format_ = ledger_format(*database_);  // a snapshot is taken at the first read
 }
 
 int64_t Ledger::last_change() const {

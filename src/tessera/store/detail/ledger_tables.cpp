@@ -93,16 +93,6 @@ int64_t pragma(const Database& database, const std::string& name) {
   return value.step() ? value.integer(0) : 0;
 }
 
-int64_t checked_format(const Database& database) {
-  if (pragma(database, "application_id") != kApplication)
-    throw DataError(database.path(), "is not the ledger of a memo store");
-  const int64_t format = pragma(database, "user_version");
-  if (format < 1 || format > kLedgerFormat)
-    throw DataError(database.path(), "has format {}, this version of Tessera reads formats 1 to {}",
-                    format, kLedgerFormat);
-  return format;
-}
-
 /// The SQL of all tables, indexes, views and triggers in a file.
 std::string schema_of(const Database& database) {
   Statement rows(database,
@@ -189,8 +179,19 @@ Database settled_copy(const std::filesystem::path& ledger, std::span<const std::
   return copy;
 }
 
-int64_t check_ledger_tables(const Database& database, const std::string& config) {
-  const int64_t format = checked_format(database);
+int64_t ledger_format(const Database& database) {
+  if (pragma(database, "application_id") != kApplication)
+    throw DataError(database.path(), "is not the ledger of a memo store");
+  const int64_t format = pragma(database, "user_version");
+  if (format < 1 || format > kLedgerFormat)
+    throw DataError(database.path(), "has format {}, this version of Tessera reads formats 1 to {}",
+                    format, kLedgerFormat);
+  return format;
+}
+
+int64_t check_ledger_tables(Database& database, const std::string& config) {
+  const sqlite::Transaction moment(database, Access::kRead);
+  const int64_t format = ledger_format(database);
   check_schema(database, format);
   check_config(database, config);
   return format;

@@ -29,10 +29,14 @@ sqlite::Database settled_copy(const std::filesystem::path& ledger,
 /// Throws DataError if the ledger is missing or one of these files is not a regular file.
 const std::filesystem::path& checked_ledger_path(const std::filesystem::path& path);
 
-/// Returns the version of a ledger's tables, 1 to kLedgerFormat. Throws DataError if the
-/// file is not a ledger, has another version or configuration, or holds other tables than that
-/// version has.
-int64_t check_ledger_tables(const sqlite::Database& database, const std::string& config);
+/// The version of a ledger's tables, 1 to kLedgerFormat. Throws DataError if the file is not a
+/// ledger or has another version.
+int64_t ledger_format(const sqlite::Database& database);
+
+/// Returns ledger_format(). Throws as it does, and DataError if the ledger has another
+/// configuration, or holds other tables than its version has. Another process may upgrade it
+/// meanwhile.
+int64_t check_ledger_tables(sqlite::Database& database, const std::string& config);
 
 /// Brings tables of an earlier version up to kLedgerFormat, in one transaction.
 void upgrade_ledger_tables(sqlite::Database& database, int64_t format);
