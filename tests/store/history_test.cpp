@@ -87,7 +87,7 @@ TEST_F(HistoryTest, ListsNoErasureTwice) {
 TEST_F(HistoryTest, OfARebuiltStoreHasWhatWentWithTheOldFiles) {
   forget(store(), "1");
   { MemoWriter(store()).forget("2"); }
-  rebuild_store(store(), byte_tokenizer());
+  rebuild_store(store(), byte_tokenizer);
   ASSERT_EQ(events().size(), 2u);
   EXPECT_EQ(events()[1]["sha256"], text_digest(document_text(2)));
   EXPECT_EQ(events()[1]["digest_after"], digest(store()));
@@ -95,7 +95,7 @@ TEST_F(HistoryTest, OfARebuiltStoreHasWhatWentWithTheOldFiles) {
 
 TEST_F(HistoryTest, ThatIsBegunDuringARebuildingIsKept) {
   std::filesystem::remove(history());
-  rebuild_store(store(), byte_tokenizer(), [&](int64_t) { create_file(history()); });
+  rebuild_store(store(), byte_tokenizer, [&](int64_t) { create_file(history()); });
   EXPECT_TRUE(std::filesystem::exists(history()));
 }
 

@@ -139,7 +139,7 @@ TEST_F(PassageIndexTest, TextsThatTokensDoNotGiveBackOutliveMergeAndRepair) {
     EXPECT_EQ(memorized_text(opened.ledger(), tokenizer, opened.ledger().get("1")),
               document_text(1));
   }
-  rebuild_store(store("both"), byte_tokenizer());
+  rebuild_store(store("both"), byte_tokenizer);
   EXPECT_EQ(text_of(MemoStore(store("both")), "2"), document_text(2));
 }
 

@@ -16,6 +16,10 @@ class RebuildTest : public StoreTest {
       names.push_back(entry.path().filename());
     return names;
   }
+  /// With a tokenizer learned from its documents.
+  void rebuild(int64_t vocabulary) {
+    rebuild_store(store(), [&] { return tokenizer_of_documents(store(), vocabulary); });
+  }
 };
 
 TEST_F(RebuildTest, IsTheStoreThatTheTokenizerWouldHaveMade) {
@@ -28,8 +32,8 @@ TEST_F(RebuildTest, IsTheStoreThatTheTokenizerWouldHaveMade) {
   forget(store(), "3");
   const Tokenizer learnt = tokenizer_of_documents(store(), 300);
   int64_t done = 0;
-  const LedgerTotals totals =
-      rebuild_store(store(), learnt, [&](int64_t documents) { done = documents; });
+  const LedgerTotals totals = rebuild_store(
+      store(), [&] { return learnt; }, [&](int64_t documents) { done = documents; });
   EXPECT_EQ(totals.documents, 2);
   EXPECT_EQ(done, 2);
   const MemoStore rebuilt(store());
@@ -57,11 +61,11 @@ TEST_F(RebuildTest, TheTokenizerKnowsTheRemainingDocumentsAlone) {
   for (int i = 0; i < 50; ++i) secret += "Steelkilt ";
   memorize(store(), "secret", secret);
   memorize(store(), "open", document_text(1) + document_text(1));
-  rebuild_store(store(), tokenizer_of_documents(store(), 400));
+  rebuild(400);
   EXPECT_THAT(read_file(store() / "tokenizer.json"), HasSubstr("Steelkilt"));
   forget(store(), "secret");
   EXPECT_THAT(read_file(store() / "tokenizer.json"), HasSubstr("Steelkilt"));
-  rebuild_store(store(), tokenizer_of_documents(store(), 400));
+  rebuild(400);
   EXPECT_THAT(read_file(store() / "tokenizer.json"), ::testing::Not(HasSubstr("eelk")));
 }
 
@@ -81,14 +85,34 @@ TEST_F(RebuildTest, RefusesAndLeavesTheStoreAsItWas) {
   memorize(store(), "one", document_text(1));
   {
     MemoWriter writer(store());
-    EXPECT_THROW(rebuild_store(store(), byte_tokenizer()), std::runtime_error) << "is written";
+    EXPECT_THROW(rebuild_store(store(), byte_tokenizer), std::runtime_error) << "is written";
     writer.describe("one", {7, 0, "another digest", {}});
   }
   const std::string before = digest(store());
-  EXPECT_THAT(message_of<DataError>([&] { rebuild_store(store(), byte_tokenizer()); }),
+  EXPECT_THAT(message_of<DataError>([&] { rebuild_store(store(), byte_tokenizer); }),
               HasSubstr("the tokens of 'one' do not give back its text"));
   EXPECT_EQ(digest(store()), before);
   EXPECT_THAT(folders(), ::testing::ElementsAre("store"));
+}
+
+/// They would be lost with the old folder.
+TEST_F(RebuildTest, RefusesWhereOtherFilesLieInTheFolder) {
+  memorize(store(), "one", document_text(1) + document_text(1));
+  const std::string before = digest(store());
+  const std::string refusal = "notes.txt: is not a file of the store and would be lost";
+  write_file(store() / "notes.txt", "mine");
+  EXPECT_THAT(message_of<DataError>([&] { rebuild(300); }), HasSubstr(refusal));
+  std::filesystem::remove(store() / "notes.txt");
+  const auto write_meanwhile = [&](int64_t) { write_file(store() / "notes.txt", "mine"); };
+  EXPECT_THAT(
+      message_of<DataError>([&] { rebuild_store(store(), byte_tokenizer, write_meanwhile); }),
+      HasSubstr(refusal));
+  EXPECT_EQ(read_file(store() / "notes.txt"), "mine");
+  EXPECT_EQ(digest(store()), before);
+  EXPECT_THAT(folders(), ::testing::ElementsAre("store"));
+  std::filesystem::remove(store() / "notes.txt");
+  write_file(store() / "config.json.unfinished-abcdef", "left by a process that was killed");
+  rebuild(300);
 }
 
 /// No file is damaged, though it is not the one that belongs to what was read before.
@@ -96,7 +120,7 @@ TEST_F(RebuildTest, WhoIsJustOpeningTheStoreTriesAgain) {
   memorize(store(), "one", document_text(1));
   const StoreFolder before = StoreFolder::open(store());
   const Ledger ledger = before.open_ledger(sqlite::Access::kRead);
-  rebuild_store(store(), tokenizer_of_documents(store(), 300));
+  rebuild(300);
   const std::string refusal = "another process has rebuilt this store meanwhile; try again";
   for (const auto access : {sqlite::Access::kRead, sqlite::Access::kWrite})
     EXPECT_THAT(message_of<std::runtime_error>([&] { before.open_ledger(access); }),
@@ -106,13 +130,13 @@ TEST_F(RebuildTest, WhoIsJustOpeningTheStoreTriesAgain) {
 }
 
 TEST_F(RebuildTest, AnEmptyStoreGetsItsTokenizer) {
-  rebuild_store(store(), Tokenizer::bytes(EndOfText::kAbsent));
+  rebuild_store(store(), [] { return Tokenizer::bytes(EndOfText::kAbsent); });
   EXPECT_EQ(MemoStore(store()).tokenizer().vocabulary_size(), 256);
 }
 
 TEST_F(RebuildTest, AStoreThatOthersMayNotReadStaysSo) {
   std::filesystem::permissions(store(), std::filesystem::perms::owner_all);
-  rebuild_store(store(), byte_tokenizer());
+  rebuild_store(store(), byte_tokenizer);
   EXPECT_EQ(std::filesystem::status(store()).permissions(), std::filesystem::perms::owner_all);
 }
 

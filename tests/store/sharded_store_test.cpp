@@ -103,7 +103,7 @@ TEST_F(ShardedStore, IsExportedShardByShard) {
 TEST_F(ShardedStore, KeepsItsShardsUnderAnotherTokenizer) {
   memorize(store(), "one", document_text(1));
   const Tokenizer letters = Tokenizer::characters(document_text(1) + "\n", EndOfText::kPresent);
-  rebuild_store(store(), letters);
+  rebuild_store(store(), [&] { return letters; });
   EXPECT_EQ(MemoStore(store()).config().memory.shards, kShards);
   EXPECT_EQ(complaint(), "");
 }

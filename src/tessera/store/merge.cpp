@@ -169,18 +169,15 @@ Tokenizer tokenizer_of_documents(const std::filesystem::path& store, int64_t voc
   return trainer.train(on_progress);
 }
 
-LedgerTotals rebuild_store(const std::filesystem::path& store, const Tokenizer& tokenizer,
-                           const std::function<void(int64_t documents)>& on_progress) {
-  return rebuild_store(
-      store, [&] { return tokenizer; }, on_progress);
-}
-
 LedgerTotals rebuild_store(const std::filesystem::path& store,
                            const std::function<Tokenizer()>& make_tokenizer,
                            const std::function<void(int64_t documents)>& on_progress) {
-  const StoreLock lock(StoreFolder::open(store).path());
-  const Tokenizer tokenizer = make_tokenizer();
+  const StoreFolder folder = StoreFolder::open(store);
+  const StoreLock lock(store);
+  remove_unfinished_files(store);
   NewFolder::remove_unfinished(store);
+  folder.check_files();
+  const Tokenizer tokenizer = make_tokenizer();
   NewFolder place = NewFolder::in_place_of(store);
   LedgerTotals totals;
   {
@@ -190,6 +187,7 @@ LedgerTotals rebuild_store(const std::filesystem::path& store,
     totals = memorize_again(from, place.path(), on_progress);
   }  // closed, so that SQLite touches no file of the new store
   InterruptGuard::stop_if_interrupted(kAsItWas);
+  folder.check_files();  // what has come meanwhile
   place.commit();
   return totals;
 }

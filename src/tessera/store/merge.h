@@ -29,14 +29,12 @@ Tokenizer tokenizer_of_documents(const std::filesystem::path& store, int64_t voc
 /// Gives a store another tokenizer: memorizes its documents again in a new folder beside it, with
 /// their times and metadata, and puts that in its place in one step. A process killed at any moment
 /// leaves the store before it or after it. The store then has the digest of one that was created
-/// with this tokenizer. The folder above must be writable. Throws std::runtime_error if another
-/// process is writing; DataError if a document's tokens do not give back the text that was
-/// memorized; DataError and SystemError as MemoStore. While an InterruptGuard lives, a signal ends
-/// it with Interrupted, and the store stays as it was.
-LedgerTotals rebuild_store(const std::filesystem::path& store, const Tokenizer& tokenizer,
-                           const std::function<void(int64_t documents)>& on_progress = {});
-/// The same with a tokenizer that is made while no other process writes: one that is learned from
-/// the documents knows none that is forgotten by then.
+/// with this tokenizer. make_tokenizer: called while no other process writes; a tokenizer that it
+/// learns from the documents knows none that is forgotten by then. The folder above must be
+/// writable. Throws std::runtime_error if another process is writing; DataError if a document's
+/// tokens do not give back the text that was memorized, or if the folder holds a file that is not
+/// the store's; DataError and SystemError as MemoStore. While an InterruptGuard lives, a signal
+/// ends it with Interrupted, and the store stays as it was.
 LedgerTotals rebuild_store(const std::filesystem::path& store,
                            const std::function<Tokenizer()>& make_tokenizer,
                            const std::function<void(int64_t documents)>& on_progress = {});

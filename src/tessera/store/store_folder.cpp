@@ -1,6 +1,7 @@
 #include "tessera/store/store_folder.h"
 
 #include <algorithm>
+#include <set>
 #include <stdexcept>
 
 #include "tessera/base/error.h"
@@ -79,6 +80,19 @@ std::filesystem::path StoreFolder::matrix_path(int32_t shard) const {
 
 std::filesystem::path StoreFolder::settled_path(int32_t shard) const {
   return matrix_path(shard).native() + ".settled";
+}
+
+void StoreFolder::check_files() const {
+  const std::string ledger = ledger_path().filename();
+  std::set<std::filesystem::path> own = {kConfigFile, kTokenizerFile,  "lock",         kHistoryFile,
+                                         ledger,      ledger + "-wal", ledger + "-shm"};
+  for (int32_t s = 0; s < config_.memory.shards; ++s)
+    own.insert({matrix_path(s).filename(), settled_path(s).filename()});
+  for (const auto& entry : std::filesystem::directory_iterator(path_))
+    if (!own.contains(entry.path().filename()))
+      throw DataError(entry.path().native(),
+                      "is not a file of the store and would be lost with the store's old folder; "
+                      "move it elsewhere first");
 }
 
 std::vector<MatrixFile> StoreFolder::open_matrices(const Ledger& ledger) const {

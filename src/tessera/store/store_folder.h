@@ -78,6 +78,9 @@ class StoreFolder {
   const StoreConfig& config() const { return config_; }
   const Tokenizer& tokenizer() const { return tokenizer_; }
 
+  /// Throws DataError where something lies in the folder that is not a file of the store.
+  void check_files() const;
+
   /// Of each shard, the file that goes with the ledger's state. Throws DataError where one is
   /// damaged or missing, or the ledger knows another number of them; std::runtime_error if the
   /// store has been rebuilt since open().

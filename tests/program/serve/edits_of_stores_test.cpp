@@ -289,7 +289,8 @@ TEST_F(EditsOfStores, ARebuiltStoreIsOpenedAgain) {
   const auto before = tiny_.service.models.find("books");
   const std::string text = "The raven sat above the door, and the raven sat above the door.";
   post(kDocuments, {{"id", "one"}, {"text", text}, {"replace", true}}, 201);
-  store::rebuild_store(folder_ / "books", store::tokenizer_of_documents(folder_ / "books", 280));
+  const std::filesystem::path books = folder_ / "books";
+  store::rebuild_store(books, [&] { return store::tokenizer_of_documents(books, 280); });
   EXPECT_EQ(get(kDocuments)["data"][0]["id"], "one");
   EXPECT_EQ(get(kDocuments + "/one")["text"], text);
   const auto after = tiny_.service.models.find("books");
