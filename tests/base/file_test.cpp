@@ -12,6 +12,7 @@
 #include <set>
 
 #include "tessera/base/error.h"
+#include "tessera/base/new_folder.h"
 #include "tests/support/largest_file.h"
 #include "tests/support/process.h"
 #include "tests/support/temporary_folder.h"
@@ -160,19 +161,42 @@ TEST(AtomicFile, AFullDiskLeavesTheOldFileAndNoRubbish) {
   EXPECT_EQ(entries(folder.path()), 1u);
 }
 
-TEST(RemoveUnfinishedFiles, TakesOnlyWhatAKilledWriterLeft) {
-  const TemporaryFolder folder;
+/// Begins a file and a folder and is killed.
+void leave_unfinished(const std::filesystem::path& file, const std::filesystem::path& new_folder) {
   test::Process([&] {
-    AtomicFile file(folder / "file");
-    file.write("half");
+    AtomicFile begun(file);
+    begun.write("half");
+    const NewFolder folder(new_folder);
+    write_file(folder.path() / "part", "whole");
     return ::raise(SIGKILL);
   }).wait();
+}
+
+TEST(RemoveUnfinishedFiles, TakesOnlyWhatAKilledWriterLeft) {
+  const TemporaryFolder folder;
+  leave_unfinished(folder / "file", folder / "new");
   write_file(folder / "notes.backup", "keep");
-  ASSERT_EQ(entries(folder.path()), 2u);
+  AtomicFile living(folder / "living");
+  ASSERT_EQ(entries(folder.path()), 4u);
   remove_unfinished_files(folder.path());
-  EXPECT_EQ(entries(folder.path()), 1u);
+  EXPECT_EQ(entries(folder.path()), 3u);
+  living.commit();
   EXPECT_EQ(read_file(folder / "notes.backup"), "keep");
   EXPECT_NO_THROW(remove_unfinished_files(folder / "missing"));
+}
+
+TEST(Unfinished, IsRemovedByTheNextThatWritesTheSame) {
+  const TemporaryFolder folder;
+  leave_unfinished(folder / "file", folder / "new");
+  const NewFolder living(folder / "new");
+  EXPECT_EQ(entries(folder.path()), 2u) << "the file and the living one";
+  EXPECT_FALSE(is_there(living.path() / "part"));
+  const NewFolder second(folder / "new");
+  EXPECT_TRUE(is_there(living.path()));
+  check_writable(folder / "fil");
+  EXPECT_EQ(entries(folder.path()), 3u);
+  check_writable(folder / "file");
+  EXPECT_EQ(entries(folder.path()), 2u);
 }
 
 TEST(ReadFile, RefusesWhatIsNoFileAndWhatIsTooLong) {

@@ -11,12 +11,13 @@
 #include <cerrno>
 #include <utility>
 
+#include "tessera/base/detail/unfinished.h"
 #include "tessera/base/error.h"
 
 namespace tessera {
 namespace {
 
-constexpr std::string_view kUnfinished = ".unfinished-";
+constexpr std::string_view kUnfinished = ".unfinished-", kRandom = "XXXXXX";
 
 /// The temporary names of AtomicFiles, for a handler of signals, which must not wait for a lock. A
 /// file beyond so many is not among them.
@@ -77,6 +78,22 @@ void sync_folder(const std::filesystem::path& folder) {
   if (handle.value >= 0) ::fsync(handle.value);
 }
 
+/// Calls remove(name, left) for each file or folder that a killed process left in a folder, which
+/// was to get this name.
+template <typename Remove>
+void remove_left(const std::filesystem::path& folder, const Remove& remove) {
+  std::error_code failure;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, failure)) {
+    const std::string name = entry.path().filename().native();
+    const size_t mark = name.rfind(kUnfinished);
+    if (mark == std::string::npos || mark + kUnfinished.size() + kRandom.size() != name.size())
+      continue;
+    const Descriptor left{::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+    if (left.value >= 0 && ::flock(left.value, LOCK_EX | LOCK_NB) == 0)
+      remove(name.substr(0, mark), entry.path());
+  }
+}
+
 /// Calls write(what is left of the bytes) until all are written.
 template <typename Write>
 void write_each(std::string_view bytes, const std::filesystem::path& path, const Write& write) {
@@ -102,9 +119,11 @@ mode_t by_umask(mode_t permissions) {
 AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
   check_replaceable(path_);
   create_folders(path_.parent_path());
-  temporary_ = path_.native() + std::string(kUnfinished) + "XXXXXX";
-  descriptor_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
-  if (descriptor_ < 0) throw SystemError(path_.native(), "create", errno);
+  do {
+    temporary_ = unfinished_name(path_);
+    descriptor_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
+    if (descriptor_ < 0) throw SystemError(path_.native(), "create", errno);
+  } while (!lock_unfinished(descriptor_));
   exchange_unfinished(nullptr, temporary_.c_str());
   ::fchmod(descriptor_, by_umask(0666));
 }
@@ -125,6 +144,7 @@ void AtomicFile::write(std::string_view text) {
 }
 
 void check_writable(const std::filesystem::path& path) {
+  remove_unfinished(path);
   const AtomicFile file(path);
 }
 
@@ -162,14 +182,31 @@ void replace_file(const std::filesystem::path& path, const std::filesystem::path
   sync_folder(folder_of(path));
 }
 
+std::string unfinished_name(const std::filesystem::path& path) {
+  return fmt::format("{}{}{}", path.native(), kUnfinished, kRandom);
+}
+
+bool lock_unfinished(int descriptor) {
+  const bool locked = ::flock(descriptor, LOCK_EX | LOCK_NB) == 0;
+  struct stat status;
+  const bool taken = (!locked && errno == EWOULDBLOCK) ||
+                     (::fstat(descriptor, &status) == 0 && status.st_nlink == 0);
+  if (taken) ::close(descriptor);
+  return !taken;  // where there are no locks, nobody else can have taken it
+}
+
+void remove_unfinished(const std::filesystem::path& path) {
+  remove_left(folder_of(path), [&](const std::string& name, const std::filesystem::path& left) {
+    std::error_code failure;
+    if (name == path.filename()) std::filesystem::remove_all(left, failure);
+  });
+}
+
 void remove_unfinished_files(const std::filesystem::path& folder) {
-  std::error_code failure;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, failure)) {
-    const std::string name = entry.path().filename().native();
-    const size_t mark = name.rfind(kUnfinished);
-    if (mark != std::string::npos && mark + kUnfinished.size() + 6 == name.size())
-      std::filesystem::remove(entry.path(), failure);
-  }
+  remove_left(folder, [](const std::string&, const std::filesystem::path& left) {
+    std::error_code failure;
+    std::filesystem::remove(left, failure);
+  });
 }
 
 void create_folders(const std::filesystem::path& folder) {

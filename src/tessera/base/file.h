@@ -39,7 +39,7 @@ class AtomicFile {
 };
 
 /// Throws SystemError where AtomicFile does for this path: to be called before the work whose
-/// result it is to hold. Leaves no trace but the folder.
+/// result it is to hold. Leaves no trace but the folder, and removes what killed processes left.
 void check_writable(const std::filesystem::path& path);
 
 /// Writes all of the bytes to an open file. path: names it in the SystemError (disk full).
@@ -49,8 +49,11 @@ void write_all(int descriptor, std::string_view bytes, const std::filesystem::pa
 /// a handler of signals that ends the process.
 void abandon_unfinished_files() noexcept;
 
-/// Removes from a folder what the AtomicFiles of killed processes left behind. Not while another
-/// process writes there.
+/// Removes what killed processes left of this file or folder beside it (AtomicFile, NewFolder).
+/// What is being written stays.
+void remove_unfinished(const std::filesystem::path& path);
+
+/// The same of all files in a folder.
 void remove_unfinished_files(const std::filesystem::path& folder);
 
 /// Makes a folder, and those above it, where they are missing. An empty path is the working folder.

@@ -7,13 +7,12 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "tessera/base/detail/unfinished.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 
 namespace tessera {
 namespace {
-
-constexpr const char* kUnfinishedFolder = ".unfinished-";
 
 void sync(const std::filesystem::path& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -49,26 +48,22 @@ NewFolder::NewFolder(std::filesystem::path path, bool replaces)
     : path_(std::move(path)), replaces_(replaces) {
   const mode_t permissions =
       replaces ? static_cast<mode_t>(std::filesystem::status(path_).permissions()) : by_umask(0777);
-  std::string name = path_.native() + kUnfinishedFolder + "XXXXXX";
-  if (::mkdtemp(name.data()) == nullptr) throw SystemError(path_.native(), "create", errno);
+  remove_unfinished(path_);
+  std::string name;
+  do {
+    name = unfinished_name(path_);
+    if (::mkdtemp(name.data()) == nullptr) throw SystemError(path_.native(), "create", errno);
+    descriptor_ = ::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor_ < 0) throw SystemError(path_.native(), "create", errno);
+  } while (!lock_unfinished(descriptor_));
   ::chmod(name.c_str(), permissions);
   temporary_ = name;
-}
-
-void NewFolder::remove_unfinished(const std::filesystem::path& path) {
-  const std::filesystem::path whole = std::filesystem::canonical(path);
-  const std::string begin = whole.filename().native() + kUnfinishedFolder;
-  std::error_code failure;
-  for (const auto& entry : std::filesystem::directory_iterator(whole.parent_path(), failure)) {
-    const std::string name = entry.path().filename().native();
-    if (name.starts_with(begin) && name.size() == begin.size() + 6)
-      std::filesystem::remove_all(entry.path(), failure);
-  }
 }
 
 NewFolder::~NewFolder() {
   std::error_code ignored;
   if (!temporary_.empty()) std::filesystem::remove_all(temporary_, ignored);
+  ::close(descriptor_);
 }
 
 void NewFolder::commit() {

@@ -5,7 +5,8 @@
 namespace tessera {
 
 /// A folder that is created as a whole or not at all: it is filled under a temporary name beside
-/// its own; commit() syncs and renames it. If it is destroyed without commit(), it is removed.
+/// its own; commit() syncs and renames it. If it is destroyed without commit(), it is removed; what
+/// a killed process left, by the next that makes a folder of this name.
 class NewFolder {
  public:
   /// Throws UsageError if the path already exists and is not an empty folder; SystemError.
@@ -13,9 +14,6 @@ class NewFolder {
   /// For a folder that commit() puts in the place of this one, in one step, with its permissions;
   /// the old one is removed.
   static NewFolder in_place_of(const std::filesystem::path& path);
-  /// Removes the folders that processes left which were killed while they made this one. No process
-  /// may be making it.
-  static void remove_unfinished(const std::filesystem::path& path);
   ~NewFolder();
   NewFolder(const NewFolder&) = delete;
   NewFolder& operator=(const NewFolder&) = delete;
@@ -29,6 +27,7 @@ class NewFolder {
 
   std::filesystem::path path_, temporary_;
   bool replaces_;
+  int descriptor_;  // of the new folder, locked
 };
 
 }  // namespace tessera

@@ -76,6 +76,7 @@ std::string MemoStore::digest() const {
 }
 
 void export_memory(const MemoStore& store, const std::filesystem::path& out) {
+  check_writable(out);
   const memo::TextMemory& memory = store.memory();
   std::vector<safetensors::NamedTensor> tensors;
   for (const memo::MemoryShard& shard : memory.shards()) {

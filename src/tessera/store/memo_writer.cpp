@@ -8,7 +8,6 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
-#include "tessera/base/new_folder.h"
 #include "tessera/base/utf8.h"
 #include "tessera/store/detail/history.h"
 #include "tessera/store/detail/matrix_file.h"
@@ -55,7 +54,7 @@ MemoWriter::MemoWriter(const std::filesystem::path& path)
       ledger_(folder_.open_ledger(sqlite::Access::kWrite)),
       encoder_(folder_.tokenizer()) {
   remove_unfinished_files(folder_.path());
-  NewFolder::remove_unfinished(folder_.path());
+  remove_unfinished(std::filesystem::canonical(folder_.path()));
   folder_.put_in_place(ledger_);
   finish_erasure();
   index_documents();

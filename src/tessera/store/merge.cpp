@@ -175,7 +175,6 @@ LedgerTotals rebuild_store(const std::filesystem::path& store,
   const StoreFolder folder = StoreFolder::open(store);
   const StoreLock lock(store);
   remove_unfinished_files(store);
-  NewFolder::remove_unfinished(store);
   folder.check_files();
   const Tokenizer tokenizer = make_tokenizer();
   NewFolder place = NewFolder::in_place_of(store);
