@@ -8,31 +8,18 @@
 
 namespace tessera {
 
-TextStream::StopString::StopString(std::string text)
-    : text_(std::move(text)), shorter_(text_.size() + 1) {
-  if (text_.empty()) throw UsageError("a stop string is empty; leave it out");
-  for (size_t n = 1; n < text_.size(); ++n) {
-    add(text_[n]);
-    shorter_[n + 1] = begun_;
-  }
-  begun_ = 0;
-}
-
-bool TextStream::StopString::add(char byte) {
-  while (begun_ > 0 && text_[begun_] != byte) begun_ = shorter_[begun_];
-  begun_ += text_[begun_] == byte;
-  return begun_ == text_.size();
-}
-
 TextStream::TextStream(const std::vector<std::string>& stop_strings)
-    : stop_strings_(stop_strings.begin(), stop_strings.end()) {}
+    : stop_strings_(stop_strings.begin(), stop_strings.end()) {
+  if (std::ranges::count(stop_strings, "") > 0)
+    throw UsageError("a stop string is empty; leave it out");
+}
 
 std::string TextStream::push(std::string_view bytes) {
   if (stopped_) return {};
   for (const char byte : bytes) {
     held_ += byte;
     size_t complete = 0;  // the length of the longest that ends here
-    for (StopString& stop : stop_strings_)
+    for (TextMatcher& stop : stop_strings_)
       if (stop.add(byte)) complete = std::max(complete, stop.size());
     if (complete == 0) continue;
     const std::string text = release(held_.size() - complete);
@@ -42,7 +29,7 @@ std::string TextStream::push(std::string_view bytes) {
     return text + last;
   }
   size_t held_back = 0;
-  for (const StopString& stop : stop_strings_) held_back = std::max(held_back, stop.begun());
+  for (const TextMatcher& stop : stop_strings_) held_back = std::max(held_back, stop.matched());
   return release(held_.size() - held_back);
 }
 

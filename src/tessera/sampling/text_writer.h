@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tessera/base/text_matcher.h"
 #include "tessera/sampling/sampling.h"
 
 namespace tessera {
@@ -30,26 +31,9 @@ class TextStream {
   bool stopped() const { return stopped_; }
 
  private:
-  /// A stop string, found byte by byte (Knuth, Morris & Pratt 1977).
-  class StopString {
-   public:
-    explicit StopString(std::string text);
-
-    /// Whether the next byte completes it.
-    bool add(char byte);
-    size_t size() const { return text_.size(); }
-    /// How many of its bytes the text so far ends with.
-    size_t begun() const { return begun_; }
-
-   private:
-    std::string text_;
-    std::vector<size_t> shorter_;  // [n]: of its first n bytes, how many else they end with
-    size_t begun_ = 0;
-  };
-
   std::string release(size_t bytes);
 
-  std::vector<StopString> stop_strings_;
+  std::vector<TextMatcher> stop_strings_;
   std::string held_;   // may belong to a stop string
   std::string bytes_;  // start of a character
   bool stopped_ = false;

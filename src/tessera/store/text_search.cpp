@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tessera/base/error.h"
+#include "tessera/base/text_matcher.h"
 #include "tessera/base/utf8.h"
 #include "tessera/store/detail/normal_form.h"
 #include "tessera/store/digest.h"
@@ -115,23 +116,11 @@ void show_after(TextMatch& match, std::string_view text) {
   match.after = text.substr(0, utf8::valid_prefix(text));
 }
 
-/// Of each beginning of a text, how long the longest end of it is that the text begins with, too,
-/// and that is shorter (Knuth, Morris & Pratt 1977).
-std::vector<size_t> borders_of(std::string_view text) {
-  std::vector<size_t> borders(text.size());
-  for (size_t i = 1, border = 0; i < text.size(); ++i) {
-    while (border > 0 && text[i] != text[border]) border = borders[border - 1];
-    border += text[i] == text[border];
-    borders[i] = border;
-  }
-  return borders;
-}
-
 /// The part of a document that is being searched.
 class Passage {
  public:
   Passage(std::string_view text, Matching matching, const std::string& id)
-      : text_(text), borders_(borders_of(text)), id_(id), normal_(matching) {}
+      : sought_(std::string(text)), id_(id), normal_(matching) {}
 
   void append(std::string_view more) {
     passage_ += more;
@@ -142,12 +131,9 @@ class Passage {
   bool search(size_t reserve, const std::function<bool(const MatchThere&)>& take) {
     const std::string& normal = normal_.text();
     const size_t end = normal.size() - std::min(reserve, normal.size());
-    for (; read_ < std::min(normal.size(), end + text_.size() - 1); ++read_) {
-      while (matched_ > 0 && normal[read_] != text_[matched_]) matched_ = borders_[matched_ - 1];
-      matched_ += normal[read_] == text_[matched_];
-      if (matched_ < text_.size()) continue;
-      matched_ = borders_.back();
-      const size_t begin = read_ + 1 - text_.size();
+    for (; read_ < std::min(normal.size(), end + sought_.size() - 1); ++read_) {
+      if (!sought_.add(normal[read_])) continue;
+      const size_t begin = read_ + 1 - sought_.size();
       if (!take([&] { return match(begin); })) return false;
     }
     drop(end);
@@ -156,7 +142,7 @@ class Passage {
 
  private:
   TextMatch match(size_t at) {
-    const int64_t begin = normal_.begin(at), end = normal_.end(at + text_.size() - 1);
+    const int64_t begin = normal_.begin(at), end = normal_.end(at + sought_.size() - 1);
     count_to(begin);
     const std::string_view passage = passage_;
     const auto first = static_cast<size_t>(begin - dropped_),
@@ -194,13 +180,11 @@ class Passage {
     read_ -= searched;
   }
 
-  std::string_view text_;
-  std::vector<size_t> borders_;
+  TextMatcher sought_;
   const std::string& id_;
   std::string passage_;
   NormalForm normal_;
   size_t read_ = 0;      // bytes of the normal form that are compared
-  size_t matched_ = 0;   // the last ones of them that the text begins with
   int64_t dropped_ = 0;  // bytes of the document before passage_
   TextPlace here_;       // up to which lines and characters are counted
 };
