@@ -128,6 +128,22 @@ TEST_F(MemoFullDisk, Forget) {
   run_on_the_store({"memo", "forget", path("store"), "0", "2"});
 }
 
+TEST_F(MemoFullDisk, Update) {
+  done({"memo", "memorize", path("store"), path("texts")});
+  std::filesystem::remove(path("texts/0"));
+  write_text(path("texts/1"), small_text(180));
+  run_on_the_store({"memo", "update", path("store"), path("texts"), "--prune"});
+}
+
+TEST_F(MemoFullDisk, Repair) {
+  done({"memo", "memorize", path("store"), path("texts")});
+  run_on_the_store({"memo", "verify", path("store"), "--repair"});
+}
+
+TEST_F(MemoFullDisk, Rebuild) {
+  run_on_the_store({"memo", "rebuild", path("store"), "--tokenizer", "bpe"});
+}
+
 /// The disk is full after the document is forgotten and before its text is erased.
 TEST_F(MemoFullDisk, ForgettingThatFailedLateIsSaidAndFinishedLater) {
   write_text(path("texts/2"), small_text(200) + "wombat\n");

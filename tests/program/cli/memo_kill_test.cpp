@@ -1,6 +1,7 @@
 // kill -9 at any moment: a store is always before or after a document.
 
 #include <array>
+#include <map>
 #include <set>
 
 #include "tessera/base/random.h"
@@ -14,6 +15,7 @@ constexpr int kDocuments = 12;
 const int kKills = test::nightly() ? 240 : 16;
 const int kRebuildKills = test::nightly() ? 40 : 6;
 const int kForgetKills = test::nightly() ? 120 : 16;
+const int kUpdateKills = test::nightly() ? 120 : 6;
 const int kRepairKills = test::nightly() ? 120 : 16;
 const ProcessOptions kCounted = {.system_calls = test::kAllCalls};
 
@@ -110,6 +112,36 @@ TEST_F(Kills, LeaveAStoreBeforeOrAfterADocument) {
 TEST_F(Kills, LeaveAStoreOfSeveralMatricesBeforeOrAfterADocument) {
   create("5");
   expect_before_or_after_a_document(kKills / 2, 4);
+}
+
+/// Of an update that replaces half of the documents and forgets one.
+TEST_F(Kills, OfAnUpdateLeaveEachDocumentAsItWasOrAsItWillBe) {
+  memorize_all();
+  std::filesystem::copy(path("store"), path("before"));
+  std::map<std::string, std::set<std::string>> texts;  // by id, the old and the new one
+  for (int number = 0; number < kDocuments; ++number) {
+    const std::string file = path("texts/" + id(number));
+    texts[id(number)].insert(read_file(file));
+    if (number % 2 == 0) write_text(file, "Another text of document " + id(number) + ".\n");
+    texts[id(number)].insert(read_file(file));
+  }
+  std::filesystem::remove(path("texts/" + id(5)));
+  const Arguments update = {"memo", "update", path("store"), path("texts"), "--prune"};
+  const int64_t calls = start(update, kCounted).system_calls();
+  EXPECT_EQ(documents().size(), size_t{kDocuments - 1});
+  for (int64_t kill = 1; kill <= kUpdateKills; ++kill) {
+    std::filesystem::remove_all(path("store"));
+    std::filesystem::copy(path("before"), path("store"));
+    tessera(update, {.system_calls = calls * kill / (kUpdateKills + 1)});
+    const auto held = documents();
+    EXPECT_GE(held.size(), size_t{kDocuments - 1}) << kill;
+    for (const auto& document : held)
+      EXPECT_TRUE(texts[document].contains(done({"memo", "show", path("store"), document})))
+          << kill << ' ' << document;
+    done(update);
+    EXPECT_EQ(documents().size(), size_t{kDocuments - 1});
+    expect_nothing_unfinished(path("store"));
+  }
 }
 
 /// Whatever a forgetting came to: the next command that writes leaves a history of what is gone.
