@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "tessera/base/detail/unfinished.h"
+#include "tessera/base/detail/new_names.h"
 #include "tessera/base/error.h"
 
 namespace tessera {
@@ -70,12 +70,6 @@ void check_replaceable(const std::filesystem::path& path) {
 
 std::filesystem::path folder_of(const std::filesystem::path& path) {
   return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-}
-
-/// Makes new names in this folder durable.
-void sync_folder(const std::filesystem::path& folder) {
-  Descriptor handle{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-  if (handle.value >= 0) ::fsync(handle.value);
 }
 
 /// Calls remove(name, left) for each file or folder that a killed process left in a folder, which
@@ -174,16 +168,21 @@ void abandon_unfinished_files() noexcept {
 void create_file(const std::filesystem::path& path) {
   const Descriptor file{::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666)};
   if (file.value < 0) throw SystemError(path.native(), "create", errno);
-  sync_folder(folder_of(path));
+  sync_name(path);
 }
 
 void replace_file(const std::filesystem::path& path, const std::filesystem::path& by) {
   if (::rename(by.c_str(), path.c_str()) != 0) throw SystemError(path.native(), "replace", errno);
-  sync_folder(folder_of(path));
+  sync_name(path);
 }
 
 std::string unfinished_name(const std::filesystem::path& path) {
   return fmt::format("{}{}{}", path.native(), kUnfinished, kRandom);
+}
+
+void sync_name(const std::filesystem::path& path) {
+  const Descriptor folder{::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  if (folder.value >= 0) ::fsync(folder.value);
 }
 
 bool lock_unfinished(int descriptor) {

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "tessera/base/detail/unfinished.h"
+#include "tessera/base/detail/new_names.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 
@@ -72,8 +72,10 @@ void NewFolder::commit() {
   const unsigned manner = replaces_ ? RENAME_EXCHANGE : 0;
   if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), manner) != 0)
     throw SystemError(path_.native(), replaces_ ? "replace" : "create", errno);
-  sync(path_.has_parent_path() ? path_.parent_path() : std::filesystem::path("."));
-  if (replaces_) std::filesystem::remove_all(temporary_);
+  sync_name(path_);
+  std::error_code failure;
+  if (replaces_) std::filesystem::remove_all(temporary_, failure);
+  if (failure) throw SystemError(temporary_.native(), "remove", failure.value());
   temporary_.clear();
 }
 

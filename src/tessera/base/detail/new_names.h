@@ -14,4 +14,8 @@ std::string unfinished_name(const std::filesystem::path& path);
 /// before; then the descriptor is closed.
 bool lock_unfinished(int descriptor);
 
+/// Makes the name that a file or folder has now durable. Where that fails nothing is thrown: all
+/// see it there already.
+void sync_name(const std::filesystem::path& path);
+
 }  // namespace tessera
