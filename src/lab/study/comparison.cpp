@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "tessera/base/error.h"
+#include "tessera/base/file.h"
 #include "tessera/train/metrics_log.h"
 
 namespace tessera {
@@ -21,6 +22,16 @@ Corpus prepare_study_corpus(const CorpusConfig& data, const StudyContext& contex
                corpus.description, corpus.tokenizer.description(), corpus.training.size(),
                corpus.validation.size());
   return corpus;
+}
+
+std::string recorded_path(const std::filesystem::path& file, const std::string& place,
+                          const std::filesystem::path& now) {
+  if (!is_there(file)) return now.native();
+  const config::Json record =
+      file.extension() == ".toml" ? config::read_toml(file) : config::read_json(file);
+  const config::Json::json_pointer pointer(place);
+  if (!record.contains(pointer) || !record.at(pointer).is_string()) return now.native();
+  return record.at(pointer).get<std::string>();
 }
 
 void check_rates(const std::vector<double>& learning_rates) {

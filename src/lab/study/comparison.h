@@ -27,6 +27,12 @@ namespace tessera {
 Corpus prepare_study_corpus(const CorpusConfig& data, const StudyContext& context,
                             const std::string& folder = "corpus");
 
+/// What a part of the study that has begun wrote into this file of its own, read as JSON or TOML by
+/// its name, at `place` ("/data/folder"); `now` where there is no such text. A part that goes on
+/// compares the path of what it reads, which is another where the study's folder has been moved.
+std::string recorded_path(const std::filesystem::path& file, const std::string& place,
+                          const std::filesystem::path& now);
+
 /// Those of `all`, which have a `name` each, that a study's setting `models` names, in its order.
 /// Throws UsageError, with the nearest name, on one that is not among them, where one is chosen
 /// twice, and where none is.

@@ -34,6 +34,10 @@ class NetworkStudies : public testing::Test {
  protected:
   /// The quick study with tiny networks and these settings.
   StudyResults run(const std::string& name, Json settings, uint64_t seed = 1) {
+    return run_in(folder_.path(), name, std::move(settings), seed);
+  }
+  StudyResults run_in(const std::filesystem::path& folder, const std::string& name, Json settings,
+                      uint64_t seed = 1) {
     Json all = {
         {"data", {{"stories", 60}, {"tokenizer", "byte"}}},
         {"train", {{"steps", 2}, {"batch", 2}, {"evaluate_every", 1}, {"evaluate_batches", 1}}},
@@ -47,7 +51,7 @@ class NetworkStudies : public testing::Test {
       all["data"].erase("stories");
     }
     all.merge_patch(settings);
-    return test::run_quick("memory-mosaics/" + name, all, folder_.path(), seed);
+    return test::run_quick("memory-mosaics/" + name, all, folder, seed);
   }
 
   /// What the study says to these settings.
@@ -183,6 +187,17 @@ TEST_F(NetworkStudies, OutOfDistributionMeasuresEveryPositionOfBothTexts) {
     }
   EXPECT_THAT(read("ranges.csv"), HasSubstr("positions 11 to 32"));
   EXPECT_THAT(results.summary(), HasSubstr("not GPT-2's"));
+}
+
+TEST_F(NetworkStudies, OutOfDistributionGoesOnWhereItsFolderHasBeenMoved) {
+  const Json settings = {{"other", other_text()}, {"windows", 4}};
+  const auto before = folder_ / "before", now = folder_ / "now";
+  const StudyResults results = run_in(before, "out-of-distribution", settings);
+  std::filesystem::rename(before, now);
+  const StudyResults again = run_in(now, "out-of-distribution", settings);
+  ASSERT_EQ(again.points().size(), results.points().size());
+  for (size_t i = 0; i < results.points().size(); ++i)
+    EXPECT_EQ(again.points()[i].y, results.points()[i].y);
 }
 
 TEST_F(NetworkStudies, AttentionAveragesTheWeightsOfEveryHead) {

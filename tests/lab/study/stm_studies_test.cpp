@@ -124,8 +124,14 @@ TEST_F(StmStudies, BabiComparesTheErrorOfEveryTask) {
   EXPECT_TRUE(std::filesystem::exists(folder_ / "babi/errors.svg"));
   EXPECT_TRUE(std::filesystem::exists(folder_ / "babi/learning-curve.svg"));
   EXPECT_TRUE(std::filesystem::exists(folder_ / "babi/run/model/words.json"));
-  // Once more: the run is not trained again, and the numbers are the same.
+  // Once more, and where the folder has been moved: the run is not trained again, and the numbers
+  // are the same.
   EXPECT_EQ(run("babi", settings).comparisons().front().ours, results.comparisons().front().ours);
+  const auto moved = folder_ / "moved";
+  std::filesystem::rename(folder_ / "babi", moved);
+  EXPECT_EQ(test::run_quick("stm/babi", settings, moved).comparisons().front().ours,
+            results.comparisons().front().ours);
+  std::filesystem::rename(moved, folder_ / "babi");
 
   // From files, here those that the first study simulated; another folder is needed for them.
   const auto stories = folder_ / "stories";

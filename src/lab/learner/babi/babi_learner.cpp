@@ -55,7 +55,10 @@ TrainConfig default_babi_training() {
 }
 
 BabiLearner::BabiLearner(const BabiTrainingConfig& config)
-    : Learner(config.train), config_(checked(config)), data_(config.data) {
+    : BabiLearner(config, BabiData(checked(config).data)) {}
+
+BabiLearner::BabiLearner(const BabiTrainingConfig& config, BabiData data)
+    : Learner(config.train), config_(checked(config)), data_(std::move(data)) {
   config_.model.vocabulary = data_.vocabulary().size();
   config_.model.words = data_.longest_sentence();
   model_ = std::make_shared<QuestionAnswerer>(config_.model, config.train.seed);

@@ -53,6 +53,8 @@ class BabiLearner : public Learner {
   /// Reads the data. Throws UsageError on a configuration that makes no sense, and what BabiData
   /// throws.
   explicit BabiLearner(const BabiTrainingConfig& config);
+  /// The same with data that were read: config.data is only what the run records of them.
+  BabiLearner(const BabiTrainingConfig& config, BabiData data);
 
   const BabiData& data() const { return data_; }
   QuestionAnswerer& model() { return *model_; }

@@ -115,9 +115,11 @@ void run_out_of_distribution(StudyContext& context) {
       context.settings(quick_out_of_distribution(), default_out_of_distribution(),
                        paper_out_of_distribution(), kNoSetting);
   const Corpus corpus = prepare_study_corpus(settings.data, context);
+  const auto& folder = context.folder();
   const CorpusConfig other_data{
       .text = settings.other,
-      .tokenizer = (context.folder() / "corpus" / "tokenizer.json").native(),
+      .tokenizer = recorded_path(folder / "other-corpus" / "corpus.json", "/config/tokenizer",
+                                 folder / "corpus" / "tokenizer.json"),
       .validation_share = 0.5};
   const Corpus other = prepare_study_corpus(other_data, context, "other-corpus");
   check_validation_text(other, settings.window + 1);

@@ -100,13 +100,17 @@ task::BabiConfig stories_of(const BabiSettings& settings, StudyContext& context)
 }
 
 StudyTraining<BabiLearner> train_answerer(const BabiSettings& settings, StudyContext& context) {
+  const std::string run = "run";
   task::BabiTrainingConfig config{.data = stories_of(settings, context),
                                   .model = settings.model,
                                   .validation_stories = settings.validation_stories,
                                   .train = settings.train};
   config.train.seed = context.training_seed(0);
-  return train_alone(context, std::make_shared<BabiLearner>(config),
-                     {.name = "bAbI", .folder = "run"});
+  task::BabiData data(config.data);
+  config.data.folder =
+      recorded_path(context.folder() / run / "config.toml", "/data/folder", config.data.folder);
+  return train_alone(context, std::make_shared<BabiLearner>(config, std::move(data)),
+                     {.name = "bAbI", .folder = run});
 }
 
 double percent(const StudyTraining<BabiLearner>& training, const std::string& metric) {
