@@ -79,10 +79,15 @@ void KeptParts::read() {
   }
 }
 
-const std::vector<double>* KeptParts::find(const std::string& name) {
+const std::vector<double>* KeptParts::find(const std::string& name, size_t fewest) {
   if (!is_read_) read();
   const auto place = parts_.find(name);
-  return place == parts_.end() ? nullptr : &place->second;
+  if (place == parts_.end()) return nullptr;
+  if (place->second.size() < fewest)
+    throw DataError(file_.native(),
+                    "the part '{}' has {} numbers, expected {}; remove the file to begin again",
+                    name, place->second.size(), fewest);
+  return &place->second;
 }
 
 void KeptParts::keep(const std::string& name, std::vector<double> numbers) {
@@ -330,10 +335,10 @@ const std::filesystem::path& StudyContext::folder() const {
   return options_.folder;
 }
 
-std::vector<double> StudyContext::part(const std::string& name,
+std::vector<double> StudyContext::part(const std::string& name, size_t fewest,
                                        const std::function<std::vector<double>()>& compute) {
   folder();
-  if (const auto* kept = parts_.find(name)) return *kept;
+  if (const auto* kept = parts_.find(name, fewest)) return *kept;
   InterruptGuard::stop_if_interrupted(fmt::format("stopped with {} part{} of {} finished",
                                                   parts_.size(), parts_.size() == 1 ? "" : "s",
                                                   study_.id));

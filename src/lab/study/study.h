@@ -34,8 +34,9 @@ class KeptParts {
   KeptParts(const std::filesystem::path& folder, std::string revision);
 
   /// Null where the part is not there. Reads the file when it is first called; a last line that was
-  /// cut off counts as not written. Throws DataError on any other damage.
-  const std::vector<double>* find(const std::string& name);
+  /// cut off counts as not written. Throws DataError on any other damage, also where the part has
+  /// fewer numbers than `fewest`.
+  const std::vector<double>* find(const std::string& name, size_t fewest);
   /// Writes the part behind the others. Throws SystemError.
   void keep(const std::string& name, std::vector<double> numbers);
   /// How many there are.
@@ -177,13 +178,13 @@ class StudyContext {
   const std::filesystem::path& folder() const;
 
   /// The numbers of one part of the study: those that an earlier run of it kept in its folder, else
-  /// those that `compute` gives, which are kept there. Throws Interrupted before the work of a part
-  /// where a signal has arrived.
-  std::vector<double> part(const std::string& name,
+  /// those that `compute` gives, which are kept there. fewest: so many at least they are. Throws
+  /// Interrupted before the work of a part where a signal has arrived.
+  std::vector<double> part(const std::string& name, size_t fewest,
                            const std::function<std::vector<double>()>& compute);
   /// The same of a part that is one number.
   double number(const std::string& name, const std::function<double()>& compute) {
-    return part(name, [&] { return std::vector<double>{compute()}; }).at(0);
+    return part(name, 1, [&] { return std::vector<double>{compute()}; }).front();
   }
 
  private:

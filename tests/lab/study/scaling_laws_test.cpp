@@ -117,8 +117,8 @@ TEST_F(ScalingLawStudies, WhatIsChosenIsMeasuredInOtherRuns) {
     };
   };
   std::set<uint64_t> chosen, reported;
-  const auto trials = scaling_laws::trial_means(context, "some", 3, seeds_of(chosen));
-  scaling_laws::measured(context, "some", 3, seeds_of(reported));
+  const auto trials = scaling_laws::trial_means(context, "some", 3, 2, seeds_of(chosen));
+  scaling_laws::measured(context, "some", 3, 2, seeds_of(reported));
   EXPECT_THAT(trials, testing::ElementsAre(testing::DoubleEq(1), testing::DoubleEq(2)));
   EXPECT_EQ(chosen.size(), 3u);
   EXPECT_EQ(reported.size(), 3u);

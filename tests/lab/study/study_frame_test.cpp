@@ -209,7 +209,7 @@ struct Interruptible {
         "example/parts", "Parts", "Somebody 2024", "figure 2", {}, [this](StudyContext& context) {
           example_settings(context);
           for (const std::string name : {"a", "b", "c"}) {
-            const auto numbers = context.part(name, [&] {
+            const auto numbers = context.part(name, 4, [&] {
               computed.push_back(name);
               if (name == "b" && std::exchange(interrupt, false)) std::raise(SIGINT);
               return std::vector<double>{1.0 / 3, NAN, INFINITY, -INFINITY};
@@ -243,6 +243,10 @@ TEST_F(StudyFrame, GoesOnWhereItWasStopped) {
   std::filesystem::resize_file(parts, std::filesystem::file_size(parts) - 3);
   run_study(example.study(), options_);
   EXPECT_EQ(example.computed.size(), 7u);
+  const std::string revision = R"({"revision":"other"})";
+  write_file(parts, revision + "\n" + R"({"part":"a","numbers":[1,2,3]})" + "\n");
+  EXPECT_THAT(test::message_of<DataError>([&] { run_study(example.study(), options_); }),
+              HasSubstr("the part 'a' has 3 numbers, expected 4; remove the file to begin again"));
   write_file(parts, "nonsense\n");
   EXPECT_THROW(run_study(example.study(), options_), DataError);
 }

@@ -69,9 +69,10 @@ struct Answers {
     all.insert(all.end(), scores.begin(), scores.end());
     return all;
   }
+  static constexpr size_t kFewestNumbers = 3;  // where there are no scores
   static Answers of_numbers(const std::string& name, const std::vector<double>& numbers) {
-    Answers answers{name, {}, numbers.at(0), numbers.at(1), numbers.at(2)};
-    answers.scores.assign(numbers.begin() + 3, numbers.end());
+    Answers answers{name, {}, numbers[0], numbers[1], numbers[2]};
+    answers.scores.assign(numbers.begin() + kFewestNumbers, numbers.end());
     return answers;
   }
   double share(double count) const { return count / static_cast<double>(scores.size()); }
@@ -188,16 +189,16 @@ struct Findings {
 Findings findings_of(StudyContext& context, const ForgetSettings& settings, const StudyText& text) {
   Progress progress(context.progress(), "Forgetting", 1 + std::ssize(kQuestions));
   Forgetting forgetting(settings, text, context.seed());
-  const auto memory = context.part("memory", [&]() -> std::vector<double> {
+  const auto memory = context.part("memory", 2, [&]() -> std::vector<double> {
     return {forgetting.is_as_never_seen() ? 1.0 : 0.0, forgetting.memory().noise()};
   });
-  Findings found{{memory.at(0) == 1, memory.at(1), text.vocabulary}, {}};
+  Findings found{{memory[0] == 1, memory[1], text.vocabulary}, {}};
   progress.advance(found.facts.as_never_seen ? "the memory is bit for bit as if never seen"
                                              : "the memory differs");
   for (const Question& question : kQuestions) {
-    found.answers.push_back(Answers::of_numbers(question.name, context.part(question.name, [&] {
-      return forgetting.ask(question).numbers();
-    })));
+    const auto numbers = context.part(question.name, Answers::kFewestNumbers,
+                                      [&] { return forgetting.ask(question).numbers(); });
+    found.answers.push_back(Answers::of_numbers(question.name, numbers));
     progress.advance(question.name);
   }
   return found;

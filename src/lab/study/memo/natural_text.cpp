@@ -141,10 +141,11 @@ void measure_recall(StudyContext& context, const NaturalTextSettings& settings,
   Progress progress(context.progress(), "Natural text", std::ssize(settings.tokens));
   for (const int64_t tokens : settings.tokens) {
     const std::string part = fmt::format("{} tokens", tokens);
-    const auto recalls =
-        context.part(part, [&] { return recalls_of(settings, text, tokens, context.seed()); });
+    const auto recalls = context.part(part, kRecallSeries.size(), [&] {
+      return recalls_of(settings, text, tokens, context.seed());
+    });
     std::vector<Cell> row = {tokens};
-    for (size_t k = 0; k < recalls.size(); ++k) {
+    for (size_t k = 0; k < kRecallSeries.size(); ++k) {
       context.results().add_point(
           {.series = kRecallSeries[k], .x = static_cast<double>(tokens), .y = recalls[k]});
       row.push_back(Cell::fixed(recalls[k], 4));
@@ -244,14 +245,13 @@ std::vector<double> planned_memory(const StudyContext& context, const NaturalTex
 
 void hold_plan(StudyContext& context, const NaturalTextSettings& settings, const StudyText& text) {
   const auto numbers =
-      context.part("planned memory", [&] { return planned_memory(context, settings, text); });
+      context.part("planned memory", 5, [&] { return planned_memory(context, settings, text); });
   Table plan("A memory planned in advance (bound code)",
              {"tokens", "error allowed", "d planned", "predicted error", "error", "error, by score",
               "places asked at"});
-  plan.add_row({settings.planned_tokens, settings.planned_error,
-                static_cast<int64_t>(numbers.at(0)), Cell::fixed(numbers.at(1), 4),
-                Cell::fixed(numbers.at(2), 4), Cell::fixed(numbers.at(3), 4),
-                static_cast<int64_t>(numbers.at(4))});
+  plan.add_row({settings.planned_tokens, settings.planned_error, static_cast<int64_t>(numbers[0]),
+                Cell::fixed(numbers[1], 4), Cell::fixed(numbers[2], 4), Cell::fixed(numbers[3], 4),
+                static_cast<int64_t>(numbers[4])});
   context.results().add_table("plan", std::move(plan));
   Table recitals(fmt::format("Tokens recited before the first error, of {}", kRecited),
                  {"tokens of the prompt", "the best each time", "looking ahead", "recitals"});

@@ -271,8 +271,8 @@ void compare_projections(StudyContext& context, const SingleLayerSettings& setti
                                      read.slice(1, kHeads).reshape({-1}));
       return {key_variance(memo, context.seed()), recall, static_cast<double>(pairs)};
     };
-    const auto numbers = context.part("projection " + name, measure);
-    const double variance = numbers.at(0), recall = numbers.at(1), pairs = numbers.at(2);
+    const auto numbers = context.part("projection " + name, 3, measure);
+    const double variance = numbers[0], recall = numbers[1], pairs = numbers[2];
     const theory::CorrelationCode code = {
         .rows = d,
         .columns = d,

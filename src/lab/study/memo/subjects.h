@@ -70,8 +70,9 @@ struct Measures {
     all.insert(all.end(), ratios.begin(), ratios.end());
     return all;
   }
+  static constexpr size_t kFewestNumbers = 5;  ///< where there are no ratios
   static Measures of_numbers(const std::vector<double>& all) {
-    return {all.at(0), all.at(1), all.at(2), all.at(3), all.at(4), {all.begin() + 5, all.end()}};
+    return {all[0], all[1], all[2], all[3], all[4], {all.begin() + kFewestNumbers, all.end()}};
   }
 };
 

@@ -226,7 +226,8 @@ class Unlearning {
   template <typename Compute>
   Measures part(const std::string& name, double share, const Compute& compute) {
     const std::string whole = fmt::format("{}, {:g} %", name, 100 * share);
-    const auto numbers = context_.part(whole, [&] { return compute().numbers(); });
+    const auto numbers =
+        context_.part(whole, Measures::kFewestNumbers, [&] { return compute().numbers(); });
     progress_.advance(whole);
     return Measures::of_numbers(numbers);
   }

@@ -128,11 +128,11 @@ void run_interference_drawing(StudyContext& context) {
 /// A mean that is measured by itself, as a part of the study that is kept.
 Spread measured_once(StudyContext& context, const std::string& part,
                      const std::function<Spread()>& measure) {
-  const auto kept = context.part(part, [&] {
+  const auto kept = context.part(part, 3, [&] {
     const Spread spread = measure();
     return std::vector<double>{spread.mean, spread.deviation, static_cast<double>(spread.runs)};
   });
-  return {kept.at(0), kept.at(1), static_cast<int64_t>(kept.at(2))};
+  return {kept[0], kept[1], static_cast<int64_t>(kept[2])};
 }
 
 /// Errors over what was allowed, plan by plan.
@@ -350,7 +350,7 @@ void run_decoders(StudyContext& context) {
   Progress progress(context.progress(), "Decoders", 5);
   for (size_t k = 0; k < std::size(sizes) && sizes[k] <= settings.inputs; ++k) {
     const auto spreads =
-        measured(context, fmt::format("n = {}", sizes[k]), settings.runs, [&](uint64_t seed) {
+        measured(context, fmt::format("n = {}", sizes[k]), settings.runs, 3, [&](uint64_t seed) {
           const auto errors = decode_all(settings.outputs, sizes[k], d, settings.alpha, seed);
           return std::vector<double>{errors.plain, errors.ratio, errors.predicted};
         });

@@ -67,8 +67,9 @@ void run_compensation(StudyContext& context) {
   Progress progress(context.progress(), "Compensation", std::ssize(dimensions));
   Table table("Error by the outputs' embeddings", {"d", "outputs", "error", "standard error"});
   for (const int64_t d : dimensions) {
-    const auto of_dimension = measured(context, fmt::format("d = {}", d), settings.runs,
-                                       [&](uint64_t seed) { return errors_of_run(task, d, seed); });
+    const auto of_dimension =
+        measured(context, fmt::format("d = {}", d), settings.runs, names.size(),
+                 [&](uint64_t seed) { return errors_of_run(task, d, seed); });
     for (size_t kind = 0; kind < names.size(); ++kind) {
       const Spread& error = errors[kind].emplace_back(of_dimension[kind]);
       table.add_row({d, names[kind], mean_cell(error), error_cell(error)});

@@ -64,12 +64,13 @@ void compare_descent(StudyContext& context, const Settings& settings,
   for (const DescentCase& c : cases) {
     const std::string descent = c.name() + ", descent",
                       approximation = c.name() + ", approximation";
-    const auto errors = measured(context, c.name(), settings.runs, [&](uint64_t seed) {
-      auto numbers = run_of(c, seed);
-      for (const double last : {numbers[half - 1], numbers[2 * half - 1]})
-        numbers.push_back(last > kLarge ? 1 : 0);
-      return numbers;
-    });
+    const auto errors =
+        measured(context, c.name(), settings.runs, 2 * half + 2, [&](uint64_t seed) {
+          auto numbers = run_of(c, seed);
+          for (const double last : {numbers[half - 1], numbers[2 * half - 1]})
+            numbers.push_back(last > kLarge ? 1 : 0);
+          return numbers;
+        });
     const auto real = std::span(errors).first(half),
                approximate = std::span(errors).subspan(half, half);
     large.add_row({c.name(), Cell::fixed(errors[2 * half].mean, 3),

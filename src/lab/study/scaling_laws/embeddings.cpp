@@ -82,7 +82,7 @@ struct BestCount {
 
 BestCount best_count(StudyContext& context, const std::string& part, int64_t runs,
                      const std::vector<int64_t>& counts, const ErrorOfCount& error_of_count) {
-  const auto trials = trial_means(context, part, runs, [&](uint64_t seed) {
+  const auto trials = trial_means(context, part, runs, counts.size(), [&](uint64_t seed) {
     std::vector<double> errors;
     for (const int64_t outputs : counts) errors.push_back(error_of_count(outputs, seed));
     return errors;
@@ -279,15 +279,16 @@ std::vector<Spread> least_errors(StudyContext& context, const std::string& part,
   };
   std::vector<SimulatedMemory> all, best;
   for (const auto& weights : candidates) all.push_back({weights, dimensions});
-  const auto trials =
-      trial_means(context, part, runs, [&](uint64_t seed) { return errors_of(all, seed); });
+  const auto trials = trial_means(context, part, runs, all.size() * dimensions.size(),
+                                  [&](uint64_t seed) { return errors_of(all, seed); });
   for (size_t k = 0; k < dimensions.size(); ++k) {
     std::vector<double> in_dimension;
     for (size_t place = k; place < trials.size(); place += dimensions.size())
       in_dimension.push_back(trials[place]);
     best.push_back({candidates[place_of_least(in_dimension)], {dimensions[k]}});
   }
-  return measured(context, part, runs, [&](uint64_t seed) { return errors_of(best, seed); });
+  return measured(context, part, runs, best.size(),
+                  [&](uint64_t seed) { return errors_of(best, seed); });
 }
 
 /// Weights that equation (12) and footnote 2 choose between.

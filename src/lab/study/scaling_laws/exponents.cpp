@@ -113,7 +113,8 @@ struct BestThresholds {
 
 BestThresholds best_thresholds(StudyContext& context, const ExponentSettings& settings,
                                double alpha, double rho, const std::vector<int64_t>& dimensions) {
-  const auto found = context.part(fmt::format("α = {:g}, ρ = {:g}", alpha, rho), [&] {
+  const std::string part = fmt::format("α = {:g}, ρ = {:g}", alpha, rho);
+  const auto found = context.part(part, 2 * dimensions.size(), [&] {
     const auto thresholds = parallel_runs(std::ssize(dimensions), [&](int64_t k) {
       return best_threshold(settings, alpha, rho, dimensions[static_cast<size_t>(k)]);
     });
@@ -248,7 +249,8 @@ void run_proposition3(StudyContext& context) {
 /// without a threshold.
 std::vector<double> errors_of_schemes(StudyContext& context, const ExponentSettings& settings,
                                       double alpha, int64_t d) {
-  return context.part(fmt::format("α = {:g}, d = {}", alpha, d), [&] {
+  const std::string part = fmt::format("α = {:g}, d = {}", alpha, d);
+  return context.part(part, 1 + settings.rhos.size(), [&] {
     const RankedLaw law = RankedLaw::zipf(settings.inputs, alpha);
     const auto outputs = static_cast<int32_t>(settings.outputs);
     std::vector<double> errors = {best_memory(law, settings.outputs, d, kAllData).error};

@@ -299,7 +299,7 @@ PopulationDescent descend_on_population(StudyContext& context, const Settings& s
                                         const PopulationRule& how) {
   const AssociationTask task = task_of(settings);
   const WeightedBatch population = population_batch(task);
-  const auto curves = measured(context, how.name, settings.runs, [&](uint64_t seed) {
+  const auto curves = measured(context, how.name, settings.runs, 2 * kEpochs, [&](uint64_t seed) {
     auto model = random_model(task, kPopulationDimension, OutputScale::kUnit, seed);
     std::vector<double> errors, deviations;
     for (int64_t t = 0; t < kEpochs; ++t) {

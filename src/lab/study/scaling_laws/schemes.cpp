@@ -57,7 +57,7 @@ std::vector<Spread> add_errors_after(StudyContext& context, const Settings& sett
                                      const AssociationTask& task,
                                      const std::vector<int64_t>& samples, size_t t) {
   const std::string name = fmt::format("T = {}", samples[t]);
-  auto errors = measured(context, name, settings.runs, [&](uint64_t seed) {
+  auto errors = measured(context, name, settings.runs, kUsualDimensions.size(), [&](uint64_t seed) {
     std::vector<SimulatedMemory> memories;
     add_thresholded(nested_counts(task, samples, seed)[t], kUsualDimensions, memories);
     return flat(population_errors(task, memories, seed));
@@ -152,7 +152,9 @@ void add_error_maps(StudyContext& context, const Settings& settings, double alph
   const AssociationTask task =
       zipf_task(settings.inputs, static_cast<int32_t>(settings.outputs), alpha);
   const std::string part = fmt::format("maps, α = {:g}", alpha);
-  const auto errors = measured(context, part, settings.runs, [&](uint64_t seed) {
+  const size_t D = dimensions.size(), S = samples.size();
+  const size_t count = 2 * (S * D + std::size(kCompared));
+  const auto errors = measured(context, part, settings.runs, count, [&](uint64_t seed) {
     std::vector<SimulatedMemory> memories;
     for (const auto& counts : nested_counts(task, samples, seed))
       for (const double rho : {0.0, 1.0})
@@ -163,7 +165,6 @@ void add_error_maps(StudyContext& context, const Settings& settings, double alph
           {memories[memories.size() - 2].weights, {std::begin(kCompared), std::end(kCompared)}});
     return flat(population_errors(task, memories, seed));
   });
-  const size_t D = dimensions.size(), S = samples.size();
   for (const size_t rho : {0, 1}) {
     const std::string name = fmt::format("q̂{}, α = {:g}", rho == 0 ? "₀" : "₁", alpha);
     const auto of_samples = [&](size_t t) {
@@ -193,10 +194,10 @@ SchemeCurves infinite_data_curves(StudyContext& context, const Settings& setting
   std::vector<SimulatedMemory> memories = {{scheme_weights({.rho = 0}, task.law), dimensions},
                                            {scheme_weights({.rho = 1}, task.law), dimensions}};
   add_thresholded(task.law, dimensions, memories);
-  const auto errors = measured(context, "curves", settings.runs, [&](uint64_t seed) {
+  const auto D = std::ssize(dimensions);
+  const auto errors = measured(context, "curves", settings.runs, 3 * D, [&](uint64_t seed) {
     return flat(population_errors(task, memories, seed));
   });
-  const auto D = static_cast<int64_t>(dimensions.size());
   return {{errors.begin(), errors.begin() + D},
           {errors.begin() + D, errors.begin() + 2 * D},
           {errors.begin() + 2 * D, errors.end()}};

@@ -120,7 +120,7 @@ std::unique_ptr<LineChart> schedule_chart(StudyContext& context, const Settings&
   for (size_t k = 0; k < curves.size(); ++k) {
     const std::string name = fmt::format("{}N = {}, {}", panel.expected.empty() ? "one run, " : "",
                                          panel.inputs, curves[k].name);
-    const auto errors = measured(context, name, panel.runs, [&](uint64_t seed) {
+    const auto errors = measured(context, name, panel.runs, times.size(), [&](uint64_t seed) {
       return errors_on_schedule(task, kScheduledDimension, curves[k].schedule, times, seed);
     });
     add_curve(context.results(), name, as_doubles(times), errors);
@@ -195,12 +195,14 @@ std::vector<Spread> errors_by_step_size(StudyContext& context, const Settings& s
                            [&](uint64_t seed) { return run(seed, schedule, kappa); });
   };
   const std::vector<double> constants = {0.1, 0.3, 1, 3, 10};
-  const auto trials = trial_means(context, part(kStepRules[1]), settings.runs, [&](uint64_t seed) {
+  const auto errors_of_constants = [&](uint64_t seed) {
     std::vector<double> errors;
     for (const double constant : constants)
       errors.push_back(run(seed, constant_step(constant), {}));
     return errors;
-  });
+  };
+  const auto trials = trial_means(context, part(kStepRules[1]), settings.runs, constants.size(),
+                                  errors_of_constants);
   return {final_error(kStepRules[0], constant_step(10)),
           final_error(kStepRules[1], constant_step(constants[place_of_least(trials)])),
           final_error(kStepRules[2], single_drop(10, 0.03, c.steps / 10)),

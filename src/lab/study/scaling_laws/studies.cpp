@@ -30,13 +30,13 @@ theory::WeightedBatch Samples::batch(int64_t size) {
 }
 
 std::vector<Spread> measured(StudyContext& context, const std::string& part, int64_t runs,
-                             const RunNumbers& numbers, int64_t first_run) {
+                             size_t count, const RunNumbers& numbers, int64_t first_run) {
   // Mean and deviation of each number, one after the other.
-  const auto kept = context.part(part, [&] {
+  const auto kept = context.part(part, 2 * count, [&] {
     const auto of_runs = theory::parallel_runs(
         runs, [&](int64_t run) { return numbers(run_seed(context.seed(), first_run + run)); });
     std::vector<double> spreads;
-    for (size_t k = 0; k < of_runs.at(0).size(); ++k) {
+    for (size_t k = 0; k < count; ++k) {
       std::vector<double> column;
       for (const auto& run : of_runs) column.push_back(run[k]);
       const Spread spread = spread_of(column);
@@ -45,13 +45,14 @@ std::vector<Spread> measured(StudyContext& context, const std::string& part, int
     return spreads;
   });
   std::vector<Spread> spreads;
-  for (size_t k = 0; k + 1 < kept.size(); k += 2) spreads.push_back({kept[k], kept[k + 1], runs});
+  for (size_t k = 0; k < count; ++k) spreads.push_back({kept[2 * k], kept[2 * k + 1], runs});
   return spreads;
 }
 
 std::vector<double> trial_means(StudyContext& context, const std::string& part, int64_t runs,
-                                const RunNumbers& numbers) {
-  return means_of(measured(context, part + ", to choose by", runs, numbers, /*first_run=*/runs));
+                                size_t count, const RunNumbers& numbers) {
+  return means_of(
+      measured(context, part + ", to choose by", runs, count, numbers, /*first_run=*/runs));
 }
 
 size_t place_of_least(std::span<const double> values) {
@@ -60,14 +61,14 @@ size_t place_of_least(std::span<const double> values) {
 
 Spread measured_number(StudyContext& context, const std::string& part, int64_t runs,
                        const std::function<double(uint64_t seed)>& number) {
-  return measured(context, part, runs, [&](uint64_t seed) { return std::vector{number(seed)}; })
+  return measured(context, part, runs, 1, [&](uint64_t seed) { return std::vector{number(seed)}; })
       .front();
 }
 
 std::vector<Spread> measured_each(
     StudyContext& context, const std::string& part, int64_t runs, std::span<const int64_t> values,
     const std::function<double(int64_t value, uint64_t seed)>& number) {
-  return measured(context, part, runs, [&](uint64_t seed) {
+  return measured(context, part, runs, values.size(), [&](uint64_t seed) {
     std::vector<double> numbers;
     for (const int64_t value : values) numbers.push_back(number(value, seed));
     return numbers;

@@ -79,15 +79,15 @@ struct SampledDescent {
 /// Numbers of one run, from its seed.
 using RunNumbers = std::function<std::vector<double>(uint64_t seed)>;
 
-/// Each number of `numbers` over the runs, as a part of the study that is kept. first_run: their
-/// first number, from which the seeds follow.
+/// Each of the `count` numbers of a run over the runs, as a part of the study that is kept.
+/// first_run: their first number, from which the seeds follow.
 std::vector<Spread> measured(StudyContext& context, const std::string& part, int64_t runs,
-                             const RunNumbers& numbers, int64_t first_run = 0);
+                             size_t count, const RunNumbers& numbers, int64_t first_run = 0);
 
 /// The means of the numbers over as many other runs, to choose by: the best by the runs that are
 /// reported would seem better than it is.
 std::vector<double> trial_means(StudyContext& context, const std::string& part, int64_t runs,
-                                const RunNumbers& numbers);
+                                size_t count, const RunNumbers& numbers);
 size_t place_of_least(std::span<const double> values);
 
 /// One number over the runs, likewise.
