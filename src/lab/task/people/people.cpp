@@ -72,14 +72,20 @@ size_t People::fact_of(int64_t token) {
 
 People::People(const PeopleConfig& config) : config_(config) {
   check_range(config.people, 1, 10'000'000, "people: people");
-  std::set<std::array<int16_t, kPersonNames>> names;
-  RandomStream random(static_cast<uint64_t>(config.drawn), 0);
-  while (std::ssize(people_) < config.people) {
-    Person person;
-    for (size_t fact = 0; fact < person.size(); ++fact)
-      person[fact] = static_cast<int16_t>(draw_between(random, 0, kPersonFacts[fact].values - 1));
-    if (names.insert({person[0], person[1], person[2]}).second) people_.push_back(person);
-  }
+}
+
+const std::vector<People::Person>& People::people() const {
+  std::call_once(drawn_, [&] {
+    std::set<std::array<int16_t, kPersonNames>> names;
+    RandomStream random(static_cast<uint64_t>(config_.drawn), 0);
+    while (std::ssize(people_) < config_.people) {
+      Person person;
+      for (size_t fact = 0; fact < person.size(); ++fact)
+        person[fact] = static_cast<int16_t>(draw_between(random, 0, kPersonFacts[fact].values - 1));
+      if (names.insert({person[0], person[1], person[2]}).second) people_.push_back(person);
+    }
+  });
+  return people_;
 }
 
 TaskShape People::shape() const {
@@ -99,7 +105,7 @@ int64_t People::person_at(uint64_t seed, int64_t index) const {
 }
 
 TaskSample People::draw_sample(uint64_t seed, int64_t index, int64_t) const {
-  const Person& person = people_[static_cast<size_t>(person_at(seed, index))];
+  const Person& person = people()[static_cast<size_t>(person_at(seed, index))];
   RandomStream random = content_stream(seed, index);
   TaskSample sample;
   sample.tokens = {kBegin};

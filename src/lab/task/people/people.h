@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <mutex>
 #include <string_view>
 #include <vector>
 
@@ -49,7 +50,8 @@ struct PeopleConfig {
 /// A token is a name, a value, or a word of a sentence.
 class People : public SequenceTask {
  public:
-  /// Throws UsageError unless there are 1 … 10,000,000 people.
+  /// Throws UsageError unless there are 1 … 10,000,000 people. They are drawn when the first sample
+  /// is: a task that is only checked takes no time.
   explicit People(const PeopleConfig& config);
 
   TaskShape shape() const override;
@@ -64,10 +66,12 @@ class People : public SequenceTask {
 
  private:
   using Person = std::array<int16_t, kPersonFacts.size()>;
+  const std::vector<Person>& people() const;
   int64_t person_at(uint64_t seed, int64_t index) const;
 
   PeopleConfig config_;
-  std::vector<Person> people_;
+  mutable std::once_flag drawn_;
+  mutable std::vector<Person> people_;
 };
 
 }  // namespace tessera::task

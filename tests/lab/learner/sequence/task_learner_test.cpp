@@ -311,6 +311,16 @@ TEST(TaskTrainingConfig, RefusesASizeThatTheTaskWouldGrowThrough) {
   EXPECT_NO_THROW(of_study.check());
 }
 
+// A task of many people grows through all their numbers: drawing them each time would take hours.
+TEST(TaskTrainingConfig, ChecksTheSizesOfAGrowingTaskWithoutItsContent) {
+  TaskTrainingConfig config;
+  config.task = {{"name", "people"}, {"people", 10'000'000}};
+  config.training_task = {{"people", 9'999'000}};
+  config.data.growing_steps = 1000;
+  config.model = {{"kind", "gpt"}, {"layers", 1}, {"channels", 8}, {"heads", 1}, {"window", 32}};
+  EXPECT_NO_THROW(config.check());
+}
+
 // A bit and a class in percent of them; trivial scores are in the unit of the first metric.
 TEST(TaskLearner, ShowsThePapersMetricFirst) {
   const auto first = [](const char* task) {
