@@ -63,6 +63,14 @@ BabiVocabulary read_vocabulary(const BabiConfig& config) {
   return BabiVocabulary(words);
 }
 
+/// A checksum of a text and of all above it in its story, of which `above` is the checksum.
+size_t hash_below(size_t above, std::span<const int32_t> text) {
+  std::u32string words(text.begin(), text.end());
+  words += static_cast<char32_t>(above);
+  words += static_cast<char32_t>(above >> 32);
+  return std::hash<std::u32string>()(words);
+}
+
 }  // namespace
 
 int64_t BabiQuestions::add_text(const std::string& text, const BabiVocabulary& vocabulary) {
@@ -80,12 +88,17 @@ void BabiQuestions::add(const BabiStory& story, const BabiVocabulary& vocabulary
     if (!line.is_question()) add_text(line.text, vocabulary);
 
   int64_t sentences = 0;
+  size_t above = 0;
   for (const BabiLine& line : story)
-    if (line.is_question())
-      questions_.push_back({first_sentence, sentences, add_text(line.text, vocabulary),
-                            vocabulary.id(answer_word(line.answer))});
-    else
+    if (line.is_question()) {
+      const int64_t place = add_text(line.text, vocabulary);
+      questions_.push_back({first_sentence, sentences, place,
+                            vocabulary.id(answer_word(line.answer)),
+                            hash_below(above, text(place))});
+    } else {
+      above = hash_below(above, text(first_sentence + sentences));
       ++sentences;
+    }
 }
 
 std::span<const int32_t> BabiQuestions::text(int64_t place) const {
@@ -110,18 +123,6 @@ std::span<const int32_t> BabiQuestions::question(int64_t number) const {
 
 int64_t BabiQuestions::answer(int64_t number) const {
   return questions_.at(static_cast<size_t>(number)).answer;
-}
-
-size_t BabiQuestions::hash(int64_t number) const {
-  constexpr char32_t kEnd = 0x10FFFF;  // of a sentence: no word has this id
-  std::u32string words;
-  const auto append = [&](std::span<const int32_t> text) {
-    words.append(text.begin(), text.end());
-    words += kEnd;
-  };
-  for (int64_t i = 0; i < sentences(number); ++i) append(sentence(number, i));
-  append(question(number));
-  return std::hash<std::u32string>()(words);
 }
 
 std::vector<BabiReading> BabiQuestions::readings(int64_t most_sentences) const {

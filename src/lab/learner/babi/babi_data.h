@@ -71,7 +71,7 @@ class BabiQuestions {
   std::span<const int32_t> question(int64_t number) const;
   int64_t answer(int64_t number) const;
   /// A checksum of the words above and of the question, for telling whether two are the same.
-  size_t hash(int64_t number) const;
+  size_t hash(int64_t number) const { return questions_.at(static_cast<size_t>(number)).hash; }
 
   /// All questions, in readings: those of a story are asked on one reading. A question behind more
   /// than `most_sentences` has a reading of the last ones to itself.
@@ -85,6 +85,7 @@ class BabiQuestions {
     int64_t first_sentence, sentences;  ///< places in texts_
     int64_t text;                       ///< place in texts_
     int64_t answer;
+    size_t hash;
   };
   std::span<const int32_t> text(int64_t place) const;
   int64_t add_text(const std::string& text, const BabiVocabulary& vocabulary);

@@ -2,6 +2,7 @@
 
 #include <ATen/Functions.h>
 #include <c10/util/Exception.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -108,6 +109,17 @@ TEST_F(BabiFolder, TellsWhichTestQuestionsTrainingHas) {
   EXPECT_TRUE(data.is_unseen(1, 1));
   const auto batch = make_babi_batch(data, 1, Split::kTest, std::vector<int64_t>{0});
   EXPECT_THAT(values(batch.unseen.to(at::kLong)), ElementsAre(0, 1));
+}
+
+TEST_F(BabiFolder, ComparesTheQuestionsOfALongStoryInOneReading) {
+  std::string story;
+  for (int64_t line = 1; line < 9998; line += 2)
+    story += fmt::format("{} One.\n{} Who?\tMary\t1\n", line, line + 1);
+  write("qa1_train.txt", story);
+  write("qa1_test.txt", story + "9999 Two.\n10000 Who?\tMary\t1\n");
+  const BabiData data(config());
+  EXPECT_FALSE(data.is_unseen(1, 4998));
+  EXPECT_TRUE(data.is_unseen(1, 4999));
 }
 
 TEST_F(BabiFolder, BatchesOfASplitHoldEveryReadingOnce) {

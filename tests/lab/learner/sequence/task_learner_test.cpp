@@ -317,7 +317,7 @@ TEST(TaskTrainingConfig, ChecksTheSizesOfAGrowingTaskWithoutItsContent) {
   config.task = {{"name", "people"}, {"people", 10'000'000}};
   config.training_task = {{"people", 9'999'000}};
   config.data.growing_steps = 1000;
-  config.model = {{"kind", "gpt"}, {"layers", 1}, {"channels", 8}, {"heads", 1}, {"window", 32}};
+  config.model = small_mqar("gpt")["model"];
   EXPECT_NO_THROW(config.check());
 }
 
