@@ -17,6 +17,7 @@ constexpr int64_t kWidth = 2 * kMoons;
 constexpr double kOffset = 0.3;    // radians, of every moon at time 0
 constexpr int64_t kStarts = 8399;  // the authors' 10^4 observations less two sequences and one
 constexpr double kTenths = 10;     // in a unit of time
+constexpr double kLeastRate = 1e-6;
 
 int64_t in_tenths(double period) {
   return std::lround(kTenths * period);
@@ -60,6 +61,11 @@ ThreeMoons::ThreeMoons(const ThreeMoonsConfig& config)
   constexpr int64_t kMost = 65536;
   check_range(config.steps, 1, kMost, "three-moons: steps");
   check_positive(config.rate, "three-moons: rate");
+  if (config.rate < kLeastRate)
+    throw UsageError(
+        "three-moons: rate is {}, expected {} or more: after so long a time between two "
+        "observations the moons' angles are not exact",
+        config.rate, kLeastRate);
   check_positive(config.clip, "three-moons: clip");
   if (!config.periods.empty()) sets_ = {checked_periods(config.periods)};
 }

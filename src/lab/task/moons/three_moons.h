@@ -52,8 +52,8 @@ struct ThreeMoonsConfig {
 /// the next observation; the loss is the mean of the squared errors clipped to ±clip.
 class ThreeMoons : public SequenceTask {
  public:
-  /// Throws UsageError on steps outside 1 … 65536, a rate or clip that is not above 0, and periods
-  /// that are not three multiples of 0.1 from 0.1 to 1000.
+  /// Throws UsageError on steps outside 1 … 65536, a rate below 10^-6, a clip that is not above 0,
+  /// and periods that are not three multiples of 0.1 from 0.1 to 1000.
   explicit ThreeMoons(const ThreeMoonsConfig& config);
 
   TaskShape shape() const override;

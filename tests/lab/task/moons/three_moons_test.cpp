@@ -135,6 +135,8 @@ TEST(ThreeMoons, RefusesWhatMakesNoTask) {
   EXPECT_EQ(refusal({.periods = {0.5, 2.5, 3}}), "");
   EXPECT_THAT(refusal({.steps = 0}), HasSubstr("three-moons: steps is 0"));
   EXPECT_THAT(refusal({.rate = 0}), HasSubstr("three-moons: rate is 0"));
+  EXPECT_THAT(refusal({.rate = 1e-300}), HasSubstr("three-moons: rate is 1e-300, expected 1e-06"));
+  EXPECT_EQ(refusal({.rate = 1e-6}), "");
   EXPECT_THAT(refusal({.clip = 0}), HasSubstr("three-moons: clip is 0"));
   EXPECT_THAT(refusal({.clip = NAN}), HasSubstr("clip"));
   for (const auto& periods : std::vector<std::vector<double>>{
