@@ -2,7 +2,6 @@
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/nn/modules/rnn.h>
@@ -12,7 +11,6 @@
 #include "tests/model/by_hand.h"
 #include "tests/support/drawn.h"
 #include "tests/support/numerical_gradient.h"
-#include "tests/support/temporary_folder.h"
 
 namespace tessera {
 namespace {
@@ -145,19 +143,6 @@ TEST(Lstm, ForgetGatesBeginOpen) {
       at::tensor({0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0}, at::kFloat)));
 }
 
-TEST(Lstm, ItsStateHasAFixedSize) {
-  Lstm model(small_lstm());
-  SequenceState state = model.empty_state();
-  for (int64_t length : {1, 7, 40}) {
-    const at::Tensor tokens = at::arange(3 * length).remainder(11).view({3, length});
-    state = std::move(model.read(tokens, std::move(state)).state);
-    const NamedTensors tensors = state.tensors();
-    ASSERT_EQ(tensors.size(), 2u);
-    for (const auto& [name, values] : tensors)
-      EXPECT_EQ(values.sizes(), (std::vector<int64_t>{3, 2, 4})) << name;
-  }
-}
-
 TEST(Lstm, RefusesAStateOfOnePart) {
   Lstm model(small_lstm());
   const at::Tensor tokens = at::zeros({2, 3}, at::kLong);
@@ -166,20 +151,6 @@ TEST(Lstm, RefusesAStateOfOnePart) {
   EXPECT_THROW(SequenceState::stack({&own, &one_part}), UsageError);
   EXPECT_THROW(SequenceState::stack({&one_part, &own}), UsageError);
   EXPECT_THROW(model.read(tokens, std::move(one_part)), UsageError);
-}
-
-TEST(Lstm, RefusesImpossibleSizes) {
-  const auto refuses = [](auto change, const std::string& field) {
-    auto config = small_lstm();
-    change(config);
-    EXPECT_THAT(test::message_of<UsageError>([&] { Lstm model(config); }),
-                testing::HasSubstr("model." + field));
-  };
-  refuses([](auto& config) { config.channels = 0; }, "channels");
-  refuses([](auto& config) { config.vocabulary = -1; }, "vocabulary");
-  refuses([](auto& config) { config.window = 0; }, "window");
-  refuses([](auto& config) { config.layers = INT64_MAX; }, "layers");
-  refuses([](auto& config) { config.dropout = 1; }, "dropout");
 }
 
 }  // namespace
