@@ -70,7 +70,6 @@ TEST_F(NeedleStudy, RefusesSettingsBeforeAnyTraining) {
   for (const char* count : {"test_samples", "depths", "depth_samples"})
     EXPECT_THAT(refusal({{count, 0}}), testing::HasSubstr(fmt::format("{} is 0", count)));
   EXPECT_THAT(refusal({{"window", 40}}), testing::HasSubstr("needle: length is 40"));
-  EXPECT_FALSE(std::filesystem::exists(folder_ / "config.toml"));
 }
 
 TEST(StoredBitsStudy, LearnsAtMostWhatThereIsToKnow) {

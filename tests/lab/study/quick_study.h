@@ -45,11 +45,13 @@ class OneStudy : public testing::Test {
   StudyResults run(const config::Json& settings) const {
     return run_quick(id_, settings, folder_.path());
   }
-  /// What it says to the tiny settings with this change.
+  /// What it says to the tiny settings with this change before any work.
   std::string refusal(const config::Json& change) const {
     config::Json settings = tiny_;
     settings.merge_patch(change);
-    return message_of<UsageError>([&] { run(settings); });
+    const std::string message = message_of<UsageError>([&] { run(settings); });
+    EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
+    return message;
   }
 
   TemporaryFolder folder_;

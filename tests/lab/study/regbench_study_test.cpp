@@ -109,7 +109,6 @@ TEST_F(RegBenchStudy, RefusesSettingsBeforeAnyTraining) {
   EXPECT_THAT(refusal({{"epochs", 0}}), HasSubstr("epochs is 0"));
   EXPECT_THAT(refusal({{"train", {{"batch", 0}}}}), HasSubstr("train.batch is 0"));
   EXPECT_THAT(refusal({{"task", {{"max_edges", 4}}}}), HasSubstr("max_edges"));
-  EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
 }
 
 }  // namespace
