@@ -20,18 +20,15 @@ namespace {
 
 using namespace theory;
 
-int64_t eighth(int64_t dimension, int64_t inputs) {
-  return std::clamp<int64_t>(dimension / 8, 1, inputs);
-}
-
 /// A memory of the d/8 most frequent inputs for each d; weights come from `counts` or the law.
 template <typename Counts>
 void add_thresholded(const Counts& counts, const std::vector<int64_t>& dimensions,
                      std::vector<SimulatedMemory>& memories) {
   const auto inputs = static_cast<int64_t>(counts.size());
-  for (const int64_t d : dimensions)
-    memories.push_back(
-        {scheme_weights({.rho = 0, .stored = eighth(d, inputs)}, std::span(counts)), {d}});
+  for (const int64_t d : dimensions) {
+    const int64_t stored = std::clamp<int64_t>(d / 8, 1, inputs);
+    memories.push_back({scheme_weights({.rho = 0, .stored = stored}, std::span(counts)), {d}});
+  }
 }
 
 /// Counts at growing numbers of samples of one draw: [T][N].

@@ -69,14 +69,6 @@ void show_updates(StudyContext& context, const std::vector<double>& step_sizes,
                   kSteps, settings.inputs, settings.outputs, kDimension, settings.alpha));
 }
 
-void run_interference_while_learning(StudyContext& context) {
-  show_updates(context, {10.0, 0.1}, 4);
-}
-
-void run_memory_under_large_steps(StudyContext& context) {
-  show_updates(context, {10.0}, 16);
-}
-
 /// Errors at these times of one run of descent with such steps.
 std::vector<double> errors_on_schedule(const AssociationTask& task, int64_t dimension,
                                        const StepSchedule& schedule,
@@ -254,12 +246,14 @@ void run_adaptive_step(StudyContext& context) {
 
 Study interference_while_learning() {
   return kPaper.study("fig6", "How one update overwrites other associations", "figure 6",
-                      {took(1), about(1)}, run_interference_while_learning);
+                      {took(1), about(1)}, [](StudyContext& context) {
+                        show_updates(context, {10.0, 0.1}, 4);
+                      });
 }
 
 Study memory_under_large_steps() {
   return kPaper.study("fig14", "A memory under large steps", "figure 14", {took(1), about(1)},
-                      run_memory_under_large_steps);
+                      [](StudyContext& context) { show_updates(context, {10.0}, 16); });
 }
 
 Study schedules() {
