@@ -4,11 +4,8 @@
 
 #include <csignal>
 #include <cstdlib>
-#include <filesystem>
 
 #include "tessera/base/error.h"
-#include "tessera/base/file.h"
-#include "tests/support/process.h"
 
 namespace tessera {
 namespace {
@@ -42,24 +39,6 @@ TEST(InterruptGuard, StopsWithTheMessageOnlyAfterASignal) {
   EXPECT_NO_THROW(InterruptGuard::stop_if_interrupted("stopped"));
   std::raise(SIGTERM);
   EXPECT_THROW(InterruptGuard::stop_if_interrupted("stopped"), Interrupted);
-}
-
-TEST(InterruptGuard, TheSecondSignalLeavesNoUnfinishedFile) {
-  const test::TemporaryFolder folder;
-  write_file(folder / "kept", "old");
-  const test::Outcome run = test::Process([&] {
-                              const InterruptGuard guard;
-                              AtomicFile done(folder / "done"), changed(folder / "kept");
-                              done.write("whole");
-                              done.commit();
-                              changed.write("half");
-                              std::raise(SIGINT);
-                              std::raise(SIGINT);
-                              return 0;
-                            }).wait();
-  EXPECT_EQ(run.status, -SIGINT);
-  EXPECT_EQ(read_file(folder / "kept"), "old");
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 2);
 }
 
 TEST(InterruptGuardDeathTest, TheSecondSignalAndOneWithoutGuardEndTheProgram) {

@@ -6,8 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
-#include <atomic>
 #include <cerrno>
 #include <utility>
 
@@ -18,19 +16,6 @@ namespace tessera {
 namespace {
 
 constexpr std::string_view kUnfinished = ".unfinished-", kRandom = "XXXXXX";
-
-/// The temporary names of AtomicFiles, for a handler of signals, which must not wait for a lock. A
-/// file beyond so many is not among them.
-std::array<std::atomic<const char*>, 16> unfinished = {};
-static_assert(std::atomic<const char*>::is_always_lock_free, "a signal's handler takes them");
-
-/// Puts one name in the place of another one; null is none.
-void exchange_unfinished(const char* old_name, const char* new_name) {
-  for (auto& place : unfinished) {
-    const char* expected = old_name;
-    if (place.compare_exchange_strong(expected, new_name)) return;
-  }
-}
 
 /// Closes a descriptor when it goes out of scope.
 struct Descriptor {
@@ -118,12 +103,10 @@ AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
     descriptor_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
     if (descriptor_ < 0) throw SystemError(path_.native(), "create", errno);
   } while (!lock_unfinished(descriptor_));
-  exchange_unfinished(nullptr, temporary_.c_str());
   ::fchmod(descriptor_, by_umask(0666));
 }
 
 AtomicFile::~AtomicFile() {
-  exchange_unfinished(temporary_.c_str(), nullptr);
   if (descriptor_ < 0) return;
   ::close(descriptor_);
   ::unlink(temporary_.c_str());
@@ -158,11 +141,6 @@ void AtomicFile::commit() {
   if (::fsync(descriptor_) != 0) throw SystemError(path_.native(), "write", errno);
   replace_file(path_, temporary_);
   ::close(std::exchange(descriptor_, -1));
-}
-
-void abandon_unfinished_files() noexcept {
-  for (auto& place : unfinished)
-    if (const char* name = place.exchange(nullptr)) ::unlink(name);
 }
 
 void create_file(const std::filesystem::path& path) {

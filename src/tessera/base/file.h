@@ -45,10 +45,6 @@ void check_writable(const std::filesystem::path& path);
 /// Writes all of the bytes to an open file. path: names it in the SystemError (disk full).
 void write_all(int descriptor, std::string_view bytes, const std::filesystem::path& path);
 
-/// Removes the temporary files of this process's AtomicFiles, which are of no use from then on: for
-/// a handler of signals that ends the process.
-void abandon_unfinished_files() noexcept;
-
 /// Removes what killed processes left of this file or folder beside it (AtomicFile, NewFolder).
 /// What is being written stays.
 void remove_unfinished(const std::filesystem::path& path);

@@ -5,7 +5,6 @@
 #include <mutex>
 
 #include "tessera/base/error.h"
-#include "tessera/base/file.h"
 
 namespace tessera {
 namespace {
@@ -21,16 +20,9 @@ void let_signals_end_the_program() {
   std::signal(SIGTERM, SIG_DFL);
 }
 
-extern "C" void end_at_once(int signal) {
-  abandon_unfinished_files();
-  let_signals_end_the_program();
-  std::raise(signal);
-}
-
 extern "C" void request_interrupt(int) {
   requested = true;
-  std::signal(SIGINT, end_at_once);
-  std::signal(SIGTERM, end_at_once);
+  let_signals_end_the_program();
 }
 
 }  // namespace

@@ -5,9 +5,9 @@
 namespace tessera {
 
 /// While one lives, Ctrl-C (SIGINT) and SIGTERM set a flag instead of ending the program, so that a
-/// long job can save first; a second signal ends the program at once, without the files that are
-/// not finished (AtomicFile). Of guards that live together, nested or in several threads, the first
-/// sets the signals up; after the last they end the program.
+/// long job can save first; a second signal ends the program at once. Of guards that live together,
+/// nested or in several threads, the first sets the signals up; after the last they end the
+/// program.
 class InterruptGuard {
  public:
   InterruptGuard();
