@@ -32,9 +32,10 @@ def _signature(first: str | None, fields: list[Answer], returns: str) -> inspect
 
 
 def _function(
-    job: Answer, signature: inspect.Signature, ask: Callable[[dict[str, Any], Any], Any]
+    job: Answer, ask: Callable[..., Any], *, first: str | None = None, returns: str = "Answer"
 ) -> Callable[..., Any]:
-    """ask: called with the arguments by their names and with what to tell the progress to."""
+    """ask: called with the job's name, the arguments by their names and what to tell the progress to."""
+    signature = _signature(first, job.fields, returns)
 
     def function(*positional: Any, **named: Any) -> Any:
         try:
@@ -42,7 +43,7 @@ def _function(
         except TypeError as error:
             raise TypeError(f"{job.name}(): {error}") from None
         with told(request.pop("progress", None), job.name) as progress:
-            return ask(request, progress)
+            return ask(job.name, request, progress)
 
     lines = [f"{field.name}: {field.help}" for field in job.fields]
     lines.append("progress: called with (done, of) while the work goes on; True draws a bar (tqdm)")
@@ -53,34 +54,26 @@ def _function(
 
 
 def _method(job: Answer, lists: bool) -> Callable[..., Any]:
-    def ask(request: dict[str, Any], progress: Any) -> Any:
-        answer = request.pop("self")._open.answer(job.name, request, progress)
+    def ask(name: str, request: dict[str, Any], progress: Any) -> Any:
+        answer = request.pop("self")._open.answer(name, request, progress)
         return answer.data if lists else answer
 
-    return _function(job, _signature("self", job.fields, "list[Answer]" if lists else "Answer"), ask)
+    return _function(job, ask, first="self", returns="list[Answer]" if lists else "Answer")
 
 
 def _maker(job: Answer, make: Callable[..., Answer]) -> Callable[..., Any]:
-    job = Answer({**job, "fields": [_PATH, *job.fields]})
-
-    def ask(request: dict[str, Any], progress: Any) -> Any:
+    def ask(name: str, request: dict[str, Any], progress: Any) -> Any:
         owner, path = request.pop("cls"), Path(request.pop("path"))
-        make(path, job.name, request, progress)
+        make(path, name, request, progress)
         return owner(path)
 
-    return _function(job, _signature("cls", job.fields, "Self"), ask)
+    with_path = Answer({**job, "fields": [_PATH, *job.fields]})
+    return _function(with_path, ask, first="cls", returns="Self")
 
 
 def functions(jobs: list[Answer], call: Callable[..., Answer]) -> dict[str, Callable[..., Any]]:
     """A function for each job, by its name."""
-
-    def function(job: Answer) -> Callable[..., Any]:
-        def ask(request: dict[str, Any], progress: Any) -> Any:
-            return call(job.name, request, progress)
-
-        return _function(job, _signature(None, job.fields, "Answer"), ask)
-
-    return {job.name: function(job) for job in jobs}
+    return {job.name: _function(job, call) for job in jobs}
 
 
 def add_methods(owner: type, jobs: list[Answer], lists: set[str]) -> None:
