@@ -142,7 +142,7 @@ def test_refuses_as_the_program_does(store, tmp_path):
     with pytest.raises(tessera.DataError, match="empty.txt: is empty"):
         store.memorize("empty.txt", "")
     with pytest.raises(tessera.DataError, match="is not a memo store"):
-        tessera.Store.open(tmp_path)
+        tessera.Store(tmp_path)
     with pytest.raises(TypeError, match="missing a required argument: 'prompt'"):
         store.recall()
     with pytest.raises(TypeError, match=r"recall\(\): got an unexpected keyword argument 'token'"):
@@ -175,9 +175,8 @@ def test_one_text_and_what_iterates_are_lists_of_texts(store, tmp_path):
 
 
 def test_a_missing_folder_is_a_file_not_found_error(tmp_path):
-    for call in (tessera.Store, tessera.Store.open):
-        with pytest.raises(FileNotFoundError, match="missing"):
-            call(tmp_path / "missing")
+    with pytest.raises(FileNotFoundError, match="missing"):
+        tessera.Store(tmp_path / "missing")
 
 
 def test_damage_is_a_data_error(store):

@@ -10,7 +10,8 @@ from tessera._store_jobs import StoreJobs
 
 
 class Store(StoreJobs):
-    """A store of documents, open for reading and for edits.
+    """The store of documents in a folder, open for reading and for edits. Raises FileNotFoundError where
+    there is no such folder, DataError where it holds no store or that is damaged.
 
     An edit is safe on disk when its call returns. The matrix is written, and the text of replaced
     documents is erased, at the next question or when the store is closed; until then no other process can
@@ -21,12 +22,6 @@ class Store(StoreJobs):
         self._path = Path(path)
         self._path.stat()  # raises FileNotFoundError
         self._open = _stores.OpenStore(self._path)
-
-    @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> Store:
-        """The store in this folder. Raises FileNotFoundError where there is no such folder, DataError where
-        it holds no store or that is damaged."""
-        return cls(path)
 
     @property
     def path(self) -> Path:
