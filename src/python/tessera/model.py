@@ -124,12 +124,13 @@ class Session:
         return str(self._model.decode(self.tokens).text)
 
     def read(self, text: str) -> Session:
-        """Reads on. Returns itself."""
+        """Reads on. Returns itself. Raises ValueError on an empty text."""
         self._open.read(text)
         return self
 
     def generate(self, *, progress: Progress = None, **options: Any) -> Answer:
-        """Writes on, with the options of Model.generate() but its prompt, and reads what it writes."""
+        """Writes on, with the options of Model.generate() but its prompt, and reads what it writes. Raises
+        ValueError where nothing was read yet."""
         with told(progress, "generate") as function:
             answer: Answer = self._open.generate(options, function)
         return answer

@@ -36,7 +36,8 @@ def causal_attention(
 ) -> Tensor:
     """y_t = sum_{i <= t} softmax_i(scale q_t . k_i - slope_h (t - i)) v_i.
 
-    queries, keys, values [B, T, H, D] -> [B, T, H, D]. alibi_slopes [H] (Press et al. 2022) are constants.
+    queries, keys, values [B, T, H, D] -> [B, T, H, D]. alibi_slopes [H] (Press et al. 2022) are constants:
+    those that require a gradient raise ValueError.
     """
     return _ops.causal_attention(
         queries, keys, values, scale, alibi_slopes=alibi_slopes, precision=precision
@@ -46,7 +47,8 @@ def causal_attention(
 def leaky_average(x: Tensor, decay: Tensor, initial: Tensor | None = None) -> Tensor:
     """y_t = x_t + decay_h y_{t-1} (Zhang et al. 2024, the keys of a contextual memory).
 
-    x [B, T, H, D], decay [H] in [0, 1), initial [B, H, D] is y_0 (zero if None) -> [B, T, H, D].
+    x [B, T, H, D], decay [H] in [0, 1] -> [B, T, H, D]. initial [B, H, D] is y_0 (zero if None), so that a
+    sequence may be read in pieces.
     """
     return _ops.leaky_average(x, decay, initial)
 
@@ -54,7 +56,7 @@ def leaky_average(x: Tensor, decay: Tensor, initial: Tensor | None = None) -> Te
 def peek_average(x: Tensor, mix: Tensor) -> Tensor:
     """y_t = mix_h x_t + (1 - mix_h) x_{t+1}, x_{T+1} = 0 (Zhang et al. 2024, the values).
 
-    x [B, T, H, D], mix [H] -> [B, T, H, D].
+    x [B, T, H, D], mix [H], any real -> [B, T, H, D].
     """
     return _ops.peek_average(x, mix)
 
@@ -62,7 +64,8 @@ def peek_average(x: Tensor, mix: Tensor) -> Tensor:
 def scaled_unit_norm(x: Tensor, scale: Tensor, epsilon: float) -> Tensor:
     """y = scale_h x / (|x| + epsilon), |x| over the last dimension (Zhang et al. 2024).
 
-    x [.., H, D], scale [H] -> [.., H, D].
+    x [.., H, D], scale [H] -> [.., H, D]. epsilon: 0 or more; with 0 a zero vector becomes NaN. At x = 0
+    the norm's own gradient is taken as zero.
     """
     return _ops.scaled_unit_norm(x, scale, epsilon)
 

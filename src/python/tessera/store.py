@@ -34,7 +34,7 @@ class Store(StoreJobs):
         return self._open.closed
 
     def close(self) -> None:
-        """Writes what is left to write. Questions and edits are refused from then on."""
+        """Writes what is left to write. Questions and edits are refused from then on. May be called twice."""
         self._open.close()
 
     def __enter__(self) -> Store:
