@@ -51,7 +51,8 @@ def test_settings_arrive_as_they_are(config, tmp_path):
     written = (tmp_path / "run/config.toml").read_text(encoding="utf-8")
     assert str(text) in written and 'prompt = "\N{CROWN}"' in written
     tables = {"data": {"text": text}, "train": {"steps": 2}}
-    assert tessera.train(config, tables, out=tmp_path / "tables").metrics[-1]["step"] == 2
+    run = tessera.train(config, tables, out=tmp_path / "tables", progress=True)
+    assert run.metrics[-1]["step"] == 2
     for setting in (None, float("nan")):
         with pytest.raises(ValueError, match="sample.prompt is None|not JSON compliant"):
             tessera.train(config, {"sample.prompt": setting}, out=tmp_path / "other")

@@ -100,20 +100,22 @@ def train(
     *,
     out: str | os.PathLike[str] = "runs/train",
     resume: bool = False,
-    progress: Callable[[dict[str, Any]], object] | None = None,
+    progress: Callable[[dict[str, Any]], object] | bool | None = None,
 ) -> Run:
     """Trains what a configuration file says, as `tessera train`.
 
     settings: keys of the file to change, {"train.steps": 100} or {"train": {"steps": 100}}. out: the
     folder of the run. resume: goes on with the run that is there. progress: called with each new row of
-    metrics; where it raises, the run is stopped, saved, and the exception goes on. Ctrl-C saves the run
-    too; with resume=True the same call goes on from there.
+    metrics; where it raises, the run is stopped, saved, and the exception goes on; True and False change
+    nothing: the program draws its bar in any case. Ctrl-C saves the run too; with resume=True the same
+    call goes on from there.
 
     Raises UsageError, DataError, OSError or RuntimeError with the program's message.
     """
     folder = Path(out)
     arguments = ["train", os.fspath(config), "--out", str(folder), *_settings(settings)]
-    _run([*arguments, *(["--resume"] if resume else [])], _NewLines(folder / "metrics.jsonl", progress))
+    rows = _NewLines(folder / "metrics.jsonl", None if isinstance(progress, bool) else progress)
+    _run([*arguments, *(["--resume"] if resume else [])], rows)
     return Run(folder)
 
 
