@@ -67,7 +67,8 @@ NewFolder::~NewFolder() {
 }
 
 void NewFolder::commit() {
-  for (const auto& entry : std::filesystem::directory_iterator(temporary_)) sync(entry.path());
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(temporary_))
+    sync(entry.path());
   sync(temporary_);
   const unsigned manner = replaces_ ? RENAME_EXCHANGE : 0;
   if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), manner) != 0)
