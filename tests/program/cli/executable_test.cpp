@@ -46,24 +46,22 @@ TEST(Executable, TakesAsManyThreadsAsTheEnvironmentSaysUnlessThatIsNoNumber) {
   EXPECT_GE(threads("0"), 1);
 }
 
-TEST(Executable, AFullDiskBehindStandardErrorEndsNoCommand) {
+/// The program as a shell starts it, with these arguments and redirections.
+Outcome by_shell(const std::string& arguments) {
   const std::string program = test::build_folder() / "tessera";
-  const auto status = [&](const std::string& arguments) {
-    return Process({"/bin/sh", "-c", "'" + program + "' " + arguments + " 2> /dev/full"})
-        .wait()
-        .status;
-  };
-  EXPECT_EQ(status("--version"), 0);
-  EXPECT_EQ(status("nosuch"), 2);
-  EXPECT_EQ(status("memo verify /nonexistent"), 3);
+  return Process({"/bin/sh", "-c", "'" + program + "' " + arguments}).wait();
+}
+
+TEST(Executable, AFullDiskBehindStandardErrorEndsNoCommand) {
+  EXPECT_EQ(by_shell("--version 2> /dev/full").status, 0);
+  EXPECT_EQ(by_shell("nosuch 2> /dev/full").status, 2);
+  EXPECT_EQ(by_shell("memo verify /nonexistent 2> /dev/full").status, 3);
 }
 
 /// Whatever the size of what is printed: some of it is written before the command ends.
 TEST(Executable, AFullDiskBehindStandardOutputIsNamed) {
-  const std::string program = test::build_folder() / "tessera";
   for (const char* arguments : {"--version", "train --help", "study --list"}) {
-    const Outcome run =
-        Process({"/bin/sh", "-c", "'" + program + "' " + arguments + " > /dev/full"}).wait();
+    const Outcome run = by_shell(arguments + std::string(" > /dev/full"));
     EXPECT_EQ(run.status, 1);
     EXPECT_THAT(run.err, HasSubstr("tessera: standard output: cannot write: No space left"));
   }
