@@ -3,8 +3,7 @@
 import {events, get, isAborted} from "./api.js";
 import {make, NotServed, showProblem} from "./dom.js";
 import {Explanation} from "./explanation.js";
-import {inspect} from "./inspect.js";
-import {findSources, sourcesView} from "./sources.js";
+import {findSources, inspect, sourcesView} from "./origins.js";
 import {addressOf, changedValues, fillForm, fillSelect, saveState} from "./state.js";
 import {shadeLegend, WrittenText} from "./written_text.js";
 import {count, kEndings, percent, short} from "./words.js";

@@ -1,13 +1,36 @@
-// Asks a store in which documents the words of a text stand.
+// Asks the server where a token of a WrittenText comes from: of a model the memories that made it, of a store the
+// documents in which its words stand.
 
 import {post} from "./api.js";
 import {make, makeTable} from "./dom.js";
+import {bytesOf} from "./token_bytes.js";
 import {whole} from "./words.js";
 
+const kMemories = 12;  // of each head
 const kWords = 8;  // up to a token that are looked for; fewer where no document has as many together
 const kPlaces = 5;
 
-// Where the words up to token `index` of a WrittenText by a store stand: what its /find answers.
+// The ids of a text, and which of them holds the byte `offset`.
+async function tokenAt(model, text, offset, signal) {
+  const reply = await post("/tokenize", {model, prompt: text, return_token_strs: true}, {signal});
+  let end = 0;
+  const index = reply.token_strs.findIndex((name) => (end += bytesOf(name).length) > offset);
+  return {ids: reply.tokens, index};
+}
+
+// The server's account of token `index` by `model`; null for the first token, which has nothing before it.
+export async function inspect(model, written, index, signal) {
+  const text = written.textWith(index, written.tokens[index].name);
+  const before = written.textWith(index, "");
+  if (text === null || before === null)
+    throw new Error("This token begins or ends inside a character, and memories are shown of whole characters only.");
+  const at = await tokenAt(model, text, new TextEncoder().encode(before).length, signal);
+  if (at.index < 1) return null;
+  return post("/v1/inspect", {model, tokens: at.ids.slice(0, at.index + 1), position: at.index - 1,
+    memories: kMemories, alternatives: 0}, {signal});
+}
+
+// Where the words up to token `index` by a store stand: what its /find answers.
 export async function findSources(store, written, index, signal) {
   const text = written.textWith(index, written.tokens[index].name);
   if (text === null) throw new Error("This token ends inside a character; its source is shown at the next one.");
