@@ -122,12 +122,7 @@ class InspectedText {
   /// In quotes, line ends as \n.
   std::string quoted(int64_t token) const {
     std::string result = "\"";
-    for (char c : shown(token)) {
-      if (c == '\n')
-        result += "\\n";
-      else
-        result += c;
-    }
+    for (const char c : shown(token)) result += c == '\n' ? "\\n" : std::string(1, c);
     return result + "\"";
   }
 

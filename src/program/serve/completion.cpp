@@ -285,8 +285,7 @@ WritingOptions Completion::writing(const Prompt& prompt) const {
 }
 
 bool Completion::ended() const {
-  return std::all_of(choices_.begin(), choices_.end(),
-                     [](const Choice& choice) { return choice.ended(); });
+  return std::ranges::all_of(choices_, &Choice::ended);
 }
 
 bool Completion::wait(const std::function<void(size_t)>& on_news) {
@@ -365,8 +364,8 @@ std::vector<size_t> Completion::best_choices() const {
     std::vector<size_t> candidates =
         consecutive<size_t>(request_.best_of, prompt * request_.best_of);
     if (request_.best_of > request_.choices)
-      std::stable_sort(candidates.begin(), candidates.end(), [&](size_t a, size_t b) {
-        return choices_[a].mean_log_probability() > choices_[b].mean_log_probability();
+      std::ranges::stable_sort(candidates, std::greater(), [&](size_t candidate) {
+        return choices_[candidate].mean_log_probability();
       });
     best.insert(best.end(), candidates.begin(), candidates.begin() + request_.choices);
   }
