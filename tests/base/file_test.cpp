@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <optional>
 #include <set>
 
 #include "tessera/base/error.h"
@@ -271,6 +272,44 @@ TEST(FileLock, EndsWithTheProcessThatHoldsIt) {
   holder.send(SIGKILL);
   holder.wait();
   EXPECT_NO_THROW(FileLock(path, "wait"));
+}
+
+TEST(FileLock, IsThatOfItsProcessAlone) {
+  const TemporaryFolder folder;
+  const auto path = folder / "lock";
+  std::optional<FileLock> lock(std::in_place, path, "wait");
+  test::Process fork(
+      [&] {
+        lock.reset();
+        std::filesystem::create_directory(folder / "left");
+        ::pause();
+        return 0;
+      },
+      {});
+  ASSERT_TRUE(fork.wait_until([&] { return std::filesystem::exists(folder / "left"); }));
+  EXPECT_THROW(FileLock(path, "wait"), std::runtime_error);
+  lock.reset();
+  EXPECT_NO_THROW(FileLock(path, "wait"));
+  fork.send(SIGKILL);
+  fork.wait();
+}
+
+TEST(FileLock, EndsWithItsHolderWhereAForkHasTheFileOpen) {
+  const TemporaryFolder folder;
+  const auto path = folder / "lock";
+  std::optional<FileLock> lock(std::in_place, path, "wait");
+  test::Process fork(
+      [&] {
+        std::filesystem::create_directory(folder / "begun");
+        ::pause();
+        return 0;
+      },
+      {});
+  ASSERT_TRUE(fork.wait_until([&] { return std::filesystem::exists(folder / "begun"); }));
+  lock.reset();
+  EXPECT_NO_THROW(FileLock(path, "wait"));
+  fork.send(SIGKILL);
+  fork.wait();
 }
 
 const TemporaryFolder* replaced_folder = nullptr;

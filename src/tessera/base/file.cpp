@@ -262,7 +262,8 @@ std::span<std::byte> MappedFile::writable_bytes() {
   return {data_, size_};
 }
 
-FileLock::FileLock(std::filesystem::path path, std::string_view refusal) : path_(std::move(path)) {
+FileLock::FileLock(std::filesystem::path path, std::string_view refusal)
+    : path_(std::move(path)), process_(::getpid()) {
   for (;;) {
     descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
     if (descriptor_ < 0) throw SystemError(path_.native(), "open", errno);
@@ -277,6 +278,7 @@ FileLock::FileLock(std::filesystem::path path, std::string_view refusal) : path_
 }
 
 FileLock::~FileLock() {
+  if (process_ == ::getpid()) ::flock(descriptor_, LOCK_UN);  // also where a fork has it open
   ::close(descriptor_);
 }
 

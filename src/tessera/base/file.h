@@ -121,6 +121,7 @@ class FileLock {
  private:
   std::filesystem::path path_;
   int descriptor_;
+  int process_;  // that locked it: a fork has the descriptor, too
 };
 
 }  // namespace tessera
