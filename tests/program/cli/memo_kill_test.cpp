@@ -229,7 +229,7 @@ TEST_F(Kills, OfASignalInTheLastWritesChangeNothing) {
   memorize_all();
   const auto expect_heard = [&](const Arguments& command, const std::string& message) {
     const int64_t calls = start(command, kCounted).system_calls();
-    for (int64_t before_end = 60; before_end < 240; before_end += 40) {
+    for (int64_t before_end = 100; before_end < 260; before_end += 40) {
       std::filesystem::remove_all(path("new"));
       const Outcome run =
           tessera(command, {.system_calls = calls - before_end, .signal_number = SIGINT});
