@@ -149,7 +149,7 @@ def test_refuses_as_the_program_does(store, tmp_path):
         store.recall("The lamp", token=3)
     with pytest.raises(TypeError, match="^prompt: a bytes was given, expected"):
         store.recall(b"The lamp")
-    with pytest.raises(TypeError, match="expected str, bytes or os.PathLike object, not NoneType"):
+    with pytest.raises(TypeError, match="not .?NoneType"):
         tessera.Store.create(None, dimension=64)
     with pytest.raises(UnicodeEncodeError):
         store.recall("\udc80")
