@@ -274,42 +274,26 @@ TEST(FileLock, EndsWithTheProcessThatHoldsIt) {
   EXPECT_NO_THROW(FileLock(path, "wait"));
 }
 
-TEST(FileLock, IsThatOfItsProcessAlone) {
-  const TemporaryFolder folder;
-  const auto path = folder / "lock";
-  std::optional<FileLock> lock(std::in_place, path, "wait");
-  test::Process fork(
-      [&] {
-        lock.reset();
-        std::filesystem::create_directory(folder / "left");
-        ::pause();
-        return 0;
-      },
-      {});
-  ASSERT_TRUE(fork.wait_until([&] { return std::filesystem::exists(folder / "left"); }));
-  EXPECT_THROW(FileLock(path, "wait"), std::runtime_error);
-  lock.reset();
-  EXPECT_NO_THROW(FileLock(path, "wait"));
-  fork.send(SIGKILL);
-  fork.wait();
-}
-
-TEST(FileLock, EndsWithItsHolderWhereAForkHasTheFileOpen) {
-  const TemporaryFolder folder;
-  const auto path = folder / "lock";
-  std::optional<FileLock> lock(std::in_place, path, "wait");
-  test::Process fork(
-      [&] {
-        std::filesystem::create_directory(folder / "begun");
-        ::pause();
-        return 0;
-      },
-      {});
-  ASSERT_TRUE(fork.wait_until([&] { return std::filesystem::exists(folder / "begun"); }));
-  lock.reset();
-  EXPECT_NO_THROW(FileLock(path, "wait"));
-  fork.send(SIGKILL);
-  fork.wait();
+TEST(FileLock, IsThatOfItsProcessAlsoWhereAForkHasTheFileOpen) {
+  for (const bool fork_destroys_it : {false, true}) {
+    const TemporaryFolder folder;
+    const auto path = folder / "lock";
+    std::optional<FileLock> lock(std::in_place, path, "wait");
+    test::Process fork(
+        [&] {
+          if (fork_destroys_it) lock.reset();
+          std::filesystem::create_directory(folder / "begun");
+          ::pause();
+          return 0;
+        },
+        {});
+    ASSERT_TRUE(fork.wait_until([&] { return std::filesystem::exists(folder / "begun"); }));
+    EXPECT_THROW(FileLock(path, "wait"), std::runtime_error);
+    lock.reset();
+    EXPECT_NO_THROW(FileLock(path, "wait"));
+    fork.send(SIGKILL);
+    fork.wait();
+  }
 }
 
 const TemporaryFolder* replaced_folder = nullptr;

@@ -156,9 +156,8 @@ void run_on_task(const TrainArguments& options, const config::Json& json) {
 /// Whoever names no network trains one of many layers.
 void note_default_model(const TrainArguments& options) {
   const MemoryMosaicConfig config;
-  say("tessera: note: {} has no table [model]; the default is trained, a memory_mosaic of {} "
-      "layers "
-      "and {} channels\n",
+  say("tessera: note: {} has no table [model]; the default is trained, "
+      "a memory_mosaic of {} layers and {} channels\n",
       source_of(options), config.layers, config.channels);
 }
 
