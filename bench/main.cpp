@@ -3,11 +3,13 @@
 // where NAME is the path of its file without .cpp. Without a name it lists them.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <sstream>
 
 #include "bench/support/program.h"
+#include "program/cli/library_environment.h"
 #include "tessera/base/error.h"
 
 namespace tessera::bench {
@@ -51,6 +53,15 @@ void run_benchmarks(const std::string& name, const Words& options) {
   benchmark::RunSpecifiedBenchmarks();
 }
 
+/// Begins anew in the environment that the program gives itself: this process has loaded OpenMP and
+/// OpenBLAS before it could set it.
+void run_as_the_program_does(char** arguments) {
+  bool changed = cli::wait_briefly();
+  changed |= cli::use_all_cores();
+  changed |= cli::use_best_blas_kernels();
+  if (changed) ::execv("/proc/self/exe", arguments);
+}
+
 }  // namespace
 
 void Program::run(const Words& words) const {
@@ -67,6 +78,7 @@ void Program::run(const Words& words) const {
 
 int main(int count, char** arguments) try {
   using tessera::bench::programs;
+  tessera::bench::run_as_the_program_does(arguments);
   const tessera::bench::Words words(arguments + 1, arguments + count);
   std::ranges::sort(programs(), {}, &tessera::bench::Program::name);
   const auto named = [&](const auto* program) {

@@ -38,8 +38,7 @@ measure() {
   echo "$1 $2 $3 $("${@:4}")" >> measurements.txt
 }
 export LLAMA_BACKENDS=$libraries
-unset OPENBLAS_CORETYPE
-export OMP_WAIT_POLICY=passive GOMP_SPINCOUNT=2000  # as the program sets them
+export $("$ours" program/cli/environment)
 : > measurements.txt
 for ((round = 1; round <= rounds; ++round)); do
   for threads in 1 2; do

@@ -48,8 +48,8 @@ for part in "train", "val":
 END
 fi
 
-unset OPENBLAS_CORETYPE
-export OMP_WAIT_POLICY=passive
+ours=$root/build/release/tessera_bench
+export $("$ours" program/cli/environment)
 : > llm_c.txt
 
 # THREADS -> tokens a second and the process's memory, in llm_c.txt
@@ -62,7 +62,7 @@ theirs() {
 }
 # KIND PRECISION THREADS -> likewise; waiting threads spin as in the program
 ours() {
-  GOMP_SPINCOUNT=2000 /usr/bin/time -o memory.txt -f %M "$root/build/release/tessera_bench" model/training \
+  /usr/bin/time -o memory.txt -f %M "$ours" model/training \
     768 512 "$3" 3 "$1 $2" > step.txt
   echo "$1-$2 $3 $(awk -v kind="$1" '$1 == kind { print $5 }' step.txt) $(cat memory.txt)" >> llm_c.txt
 }

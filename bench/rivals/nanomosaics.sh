@@ -21,8 +21,8 @@ if [ ! -d MemoryMosaics ]; then
 fi
 git -C MemoryMosaics checkout -q "$commit"
 
-unset OPENBLAS_CORETYPE
-export OMP_WAIT_POLICY=passive
+ours=$root/build/release/tessera_bench
+export $("$ours" program/cli/environment)
 : > training.txt
 
 # KIND CHANNELS WINDOW THREADS -> tokens a second and the process's memory, in training.txt
@@ -34,7 +34,7 @@ theirs() {
 }
 # KIND PRECISION CHANNELS WINDOW THREADS -> likewise; waiting threads spin as in the program
 ours() {
-  GOMP_SPINCOUNT=2000 /usr/bin/time -o memory.txt -f %M "$root/build/release/tessera_bench" model/training \
+  /usr/bin/time -o memory.txt -f %M "$ours" model/training \
     "$3" "$4" "$5" 3 "$1 $2" > step.txt
   echo "ours-$1-$2 $3 $5 $(awk -v kind="$1" '$1 == kind { print $5 }' step.txt)" \
     "$(cat memory.txt)" >> training.txt

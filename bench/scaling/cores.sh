@@ -10,8 +10,6 @@
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=$(realpath "${1:-$root/build/release}") repetitions=${2:-3}
-unset OPENBLAS_CORETYPE
-export OMP_WAIT_POLICY=passive GOMP_SPINCOUNT=2000  # as the program sets them
 
 # CORES COMMAND…
 on_cores() { OMP_NUM_THREADS=$1 OPENBLAS_NUM_THREADS=$1 taskset -c "0-$(($1 - 1))" "${@:2}"; }

@@ -1,6 +1,5 @@
 // The program `tessera`: a thin executable that puts its house in order before any library with
-// threads is loaded, then loads the verbs. OpenBLAS and OpenMP read their environment once, when
-// they are loaded; with the settings found on many machines matrix products run at half speed.
+// threads is loaded, then loads the verbs.
 
 #include <dlfcn.h>
 #include <unistd.h>
@@ -10,45 +9,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
-#include <thread>
 
-#include "tessera/base/machine.h"
+#include "program/cli/library_environment.h"
 
 namespace {
 
 /// A write beyond the shell's limit on file sizes becomes an error that is reported, not a crash.
 void report_full_files() {
   std::signal(SIGXFSZ, SIG_IGN);
-}
-
-/// OpenMP threads that spin while they wait starve each other on a busy machine; those that sleep
-/// at once are woken too late for the next of many short loops. So they spin for some microseconds.
-void wait_briefly() {
-  if (std::getenv("OMP_WAIT_POLICY") != nullptr) return;
-  ::setenv("OMP_WAIT_POLICY", "passive", /*overwrite=*/1);
-  ::setenv("GOMP_SPINCOUNT", "2000", /*overwrite=*/0);
-}
-
-/// One thread for each core, unless OMP_NUM_THREADS says otherwise. LibTorch does not see the cores
-/// of every virtual machine and, told only when it is loaded, starts threads of its own twice,
-/// which wait spinning.
-void use_all_cores() {
-  const char* said = std::getenv("OMP_NUM_THREADS");
-  const long threads = said != nullptr ? std::atol(said) : 0;
-  const auto cores = std::thread::hardware_concurrency();
-  if ((threads < 1 || threads > tessera::kMostThreads) && cores > 0)
-    ::setenv("OMP_NUM_THREADS", std::to_string(cores).c_str(), /*overwrite=*/1);
-}
-
-/// An inherited OPENBLAS_CORETYPE may name kernels below what this processor has.
-void use_best_blas_kernels() {
-  const char* inherited = std::getenv("OPENBLAS_CORETYPE");
-  if (inherited == nullptr || std::getenv("TESSERA_KEEP_BLAS_CORE") != nullptr) return;
-  std::fprintf(stderr,
-               "tessera: ignoring OPENBLAS_CORETYPE=%s for the best kernels of this processor "
-               "(TESSERA_KEEP_BLAS_CORE=1 keeps it)\n",
-               inherited);
-  ::unsetenv("OPENBLAS_CORETYPE");
 }
 
 std::string executable_folder() {
@@ -88,9 +56,9 @@ void* load(const std::string& library) {
 
 int main(int argc, char** argv) {
   report_full_files();
-  wait_briefly();
-  use_all_cores();
-  use_best_blas_kernels();
+  tessera::cli::wait_briefly();
+  tessera::cli::use_all_cores();
+  tessera::cli::use_best_blas_kernels();
   const char* library = is_light(argc, argv) ? "libtessera_cli.so" : "libtessera_model_cli.so";
   void* verbs = load(library);
   using Run = int (*)(int, char**);

@@ -32,6 +32,18 @@ TEST(Executable, IgnoresTheBlasKernelsThatItInherits) {
   EXPECT_EQ(executable({"memo", "--help"}, inherited).err, "");
 }
 
+/// OpenBLAS says which it takes; those named Prescott are its choice for a processor it doesn't
+/// know.
+TEST(Executable, TakesBlasKernelsThatUseTheProcessorsVectors) {
+#ifdef __x86_64__
+  if (!__builtin_cpu_supports("avx2")) GTEST_SKIP() << "a processor without AVX2";
+#endif
+  const ProcessOptions inherited{
+      .environment = {{"OPENBLAS_CORETYPE", "Prescott"}, {"OPENBLAS_VERBOSE", "2"}}};
+  const std::string said = Process(command_line({"memo", "--help"}), inherited).wait().err;
+  EXPECT_THAT(said.substr(said.rfind("Core: ")), Not(HasSubstr("Prescott")));
+}
+
 TEST(Executable, TakesAsManyThreadsAsTheEnvironmentSaysUnlessThatIsNoNumber) {
   const auto threads = [](const std::string& said) {
     const std::string program = test::build_folder() / "tessera";
