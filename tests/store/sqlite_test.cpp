@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "tessera/base/error.h"
+#include "tessera/base/file.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera::store::sqlite {
@@ -42,6 +43,18 @@ TEST(Database, ATextThatIsTooLongIsNoDamage) {
   const Database database(":memory:", Access::kWrite);
   EXPECT_THROW(Statement(database, "SELECT length(?1)", std::string((16 << 20) + 1, 'a')),
                UsageError);
+}
+
+TEST(Database, ADamagedLengthIsNoLackOfMemory) {
+  const test::TemporaryFolder folder(test::folder_in_memory());
+  const auto path = folder / "text.sqlite";
+  Database(path, Access::kWrite)
+      .execute("PRAGMA page_size = 512; CREATE TABLE t (a TEXT); CREATE INDEX i ON t (a)");
+  std::string bytes = read_file(path);
+  const size_t row = bytes.find("indexit") - 8;  // of the schema, from the length of its text
+  bytes.replace(row, 7, "\xff\xff\xff\xff\xff\xff\x6d");
+  write_file(path, bytes);
+  EXPECT_THROW(Database(path, Access::kRead), DataError);
 }
 
 }  // namespace

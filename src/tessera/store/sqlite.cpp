@@ -155,6 +155,11 @@ void Database::fail(int code) const {
                       EACCES);
   switch (code & 0xFF) {
     case SQLITE_NOMEM:
+      // Also where it believes a length that is damaged: then there is memory for the longest.
+      if (void* memory = ::sqlite3_malloc64(kLongestValue)) {
+        ::sqlite3_free(memory);
+        break;
+      }
       throw std::bad_alloc();
     case SQLITE_INTERRUPT:
       throw Interrupted(path_ + ": reading was given up");
