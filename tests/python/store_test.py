@@ -281,7 +281,7 @@ def test_other_threads_run_meanwhile(store):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(600)
     assert len(answers) == 4
 
 
@@ -310,14 +310,14 @@ def test_ctrl_c_ends_the_wait_for_another_thread(store):
 
     def hold(done, of):
         asked.set()
-        ended.wait(30)
+        ended.wait(600)
 
     holder = threading.Thread(target=lambda: store.verify(progress=hold))
     holder.start()
     asked.wait()
     timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
     with pytest.raises(KeyboardInterrupt):
+        timer.start()
         store.stat()
     ended.set()
     holder.join()
@@ -328,8 +328,8 @@ def test_ctrl_c_ends_the_wait_for_another_thread(store):
 def test_a_signal_ends_a_plan():
     """Its simulation runs in threads, of which Python tells only the main one."""
     timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
     with pytest.raises(KeyboardInterrupt):  # it would take hours
+        timer.start()
         tessera.plan(alpha=1.5, inputs=100, outputs=10, error=0.1, runs=10**7)
     timer.join()
     assert tessera.plan(alpha=1.5, inputs=100, outputs=10, error=0.1, runs=0).dimension > 0
@@ -403,12 +403,14 @@ def test_the_gil_is_free_during_a_call(store):
 
     thread = threading.Thread(target=count)
     thread.start()
-    before = counted
-    store.memorize("long.txt", "All work and no play. " * 100000)
-    during = counted - before
+    during = []
+    while max(during, default=0) <= 3 and len(during) < 100:  # the machine may be busy elsewhere
+        before = counted
+        store.memorize(f"{len(during)}.txt", "All work and no play. " * 100000)
+        during.append(counted - before)
     ended.set()
     thread.join()
-    assert during > 3
+    assert during[-1] > 3
 
 
 def test_documents_are_a_table_of_pandas(store):

@@ -16,7 +16,7 @@ namespace tessera::test {
 template <typename Body>
 void in_processes(int64_t count, const Body& body) {
   Rendezvous rendezvous{.count = count, .port = free_port()};
-  rendezvous.limit = std::chrono::seconds(60);
+  rendezvous.limit = std::chrono::seconds(600);
   std::barrier all_met(count);
   std::vector<std::thread> threads;
   for (int64_t rank = 0; rank < count; ++rank)

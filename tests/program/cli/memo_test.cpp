@@ -225,10 +225,11 @@ TEST_F(Memo, WritersTakeTurnsReadersDoNot) {
   const std::string store = create();
   Process writer = start({"memo", "memorize", store, path("poems")});
   writer.wait_until([&] { return !writer.output().empty(); });
+  writer.send(SIGSTOP);  // so that it cannot end meanwhile
   EXPECT_GE(json({"documents", store})["data"].size(), 1u);
   EXPECT_THAT(done({"verify", store}), HasSubstr("verified"));
   expect_refused(memo({"forget", store, "1000"}), 1, "another process is writing to this store");
-  writer.send(SIGINT);
+  for (const int signal_number : {SIGINT, SIGCONT}) writer.send(signal_number);
   const Outcome stopped = writer.wait();
   EXPECT_EQ(stopped.status, 130) << stopped.err;
   EXPECT_THAT(stopped.err, HasSubstr("are memorized and kept; continue with the same command and "

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
+#include <functional>
 #include <future>
+#include <utility>
 
 #include "program/serve/api_error.h"
 #include "program/serve/fair_queue.h"
@@ -40,6 +43,34 @@ Engine::Ticket submit(Engine& engine, TextJob job, const std::string& client = "
   return engine.submit(std::move(request));
 }
 
+/// Keeps an engine at work until it is released, so that what is asked meanwhile waits together.
+class Hold {
+ public:
+  explicit Hold(Engine& engine) {
+    EngineRequest request;
+    request.calls.push_back([this] {
+      held_.set_value();
+      released_.get_future().wait();
+    });
+    ticket_ = engine.submit(std::move(request));
+    held_.get_future().wait();
+  }
+  void release() { released_.set_value(); }
+
+ private:
+  std::promise<void> held_, released_;
+  Engine::Ticket ticket_;
+};
+
+/// The job, whose end is told first.
+TextJob telling(TextJob job, std::function<void()> on_end) {
+  job.on_news = [on_news = job.on_news, on_end = std::move(on_end)](Written&& news) {
+    if (news.finish) on_end();
+    on_news(std::move(news));
+  };
+  return job;
+}
+
 TokenIds prompt_of(int64_t length, int64_t seed) {
   TokenIds tokens;
   for (int64_t i = 0; i < length; ++i) tokens.push_back((i * i * 5 + seed * (i + 1)) % 256);
@@ -60,10 +91,12 @@ TEST(Engine, TextsSideBySideAreTheTextsAlone) {
   const ServedModel model = served("mosaic", byte_mosaic(), {.rows = 5});
   std::vector<Record> records(count);
   std::vector<Engine::Ticket> tickets;
+  Hold hold(*model.engine);
   for (int i = 0; i < count; ++i)
     tickets.push_back(submit(*model.engine,
                              job_of(records[i], prompt_of(1 + 60 * (i % 6), i), 10 + i, i),
                              std::to_string(i % 3)));
+  hold.release();
   for (int i = 0; i < count; ++i) {
     records[i].ended.get_future().wait();
     EXPECT_EQ(records[i].tokens, alone[i]) << i;
@@ -122,15 +155,13 @@ TEST(Engine, TextsThatWouldTakeTooMuchMemoryAreRefusedBeforeTheyStart) {
   // Together they would: one waits for the other.
   std::vector<Record> records(6);
   std::vector<Engine::Ticket> tickets;
-  for (Record& one : records) tickets.push_back(submit(*model.engine, job_of(one, {1}, 700)));
-  int64_t most = 0;
-  for (Record& one : records) {
-    const auto ended = one.ended.get_future();
-    while (ended.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready)
-      most = std::max<int64_t>(most, model.engine->counts().rows);
-  }
-  EXPECT_GE(most, 1);
-  EXPECT_LT(most, 6);
+  Hold hold(*model.engine);
+  const auto see_who_else_is_written = [&] { EXPECT_LT(model.engine->counts().rows, 6); };
+  for (Record& one : records)
+    tickets.push_back(
+        submit(*model.engine, telling(job_of(one, {1}, 700), see_who_else_is_written)));
+  hold.release();
+  for (Record& one : records) one.ended.get_future().wait();
 }
 
 TEST(Engine, ARequestThatCouldNeverWaitIsNotToldToComeBack) {
@@ -169,20 +200,28 @@ TEST(Engine, AFailedTextDoesNotHarmTheOthers) {
 TEST(Engine, ALongTextThatIsScoredLetsOthersPass) {
   const ServedModel model = served("mosaic", byte_mosaic());
   const TokenIds text = prompt_of(20000, 1);
-  std::atomic<bool> scored = false;
+  bool scored = false;  // which the engine's thread alone sees
   std::promise<std::vector<std::vector<ScoredToken>>> scores;
   EngineRequest request;
   request.scores.push_back({{text}, 1, [&](std::vector<std::vector<ScoredToken>>&& result) {
                               scored = true;
                               scores.set_value(std::move(result));
                             }});
-  const auto first = model.engine->submit(std::move(request));
-  for (int i = 0; i < 3; ++i) {  // of the same client, one after another
-    Record record;
-    const auto ticket = submit(*model.engine, job_of(record, prompt_of(5, i), 10));
-    record.ended.get_future().wait();
-    EXPECT_FALSE(scored) << i;
-  }
+  Hold hold(*model.engine);
+  std::vector<Engine::Ticket> tickets = {model.engine->submit(std::move(request))};
+  std::array<Record, 3> records;  // of the same client, one after another
+  const std::function<void(size_t)> write = [&](size_t i) {
+    const auto on_end = [&, i] {
+      EXPECT_FALSE(scored) << i;
+      if (i + 1 < records.size()) write(i + 1);
+    };
+    tickets.push_back(
+        submit(*model.engine,
+               telling(job_of(records[i], prompt_of(5, static_cast<int64_t>(i)), 10), on_end)));
+  };
+  write(0);
+  hold.release();
+  for (Record& record : records) record.ended.get_future().wait();
   const auto result = scores.get_future().get().front();
   const auto expected = score_texts(*byte_mosaic(), {text}, {1, {}, true}).front();
   ASSERT_EQ(result.size(), text.size() + 1);
@@ -193,12 +232,13 @@ TEST(Engine, ALongTextThatIsScoredLetsOthersPass) {
 TEST(Engine, ALongPromptLetsOthersPass) {
   const ServedModel model = served("mosaic", byte_mosaic());
   Record slow, quick;
+  Hold hold(*model.engine);
   const auto first = submit(*model.engine, job_of(slow, prompt_of(20000, 1), 1));
-  const auto second = submit(*model.engine, job_of(quick, prompt_of(5, 2), 20));
-  auto ended = slow.ended.get_future();
+  const auto second = submit(*model.engine, telling(job_of(quick, prompt_of(5, 2), 20),
+                                                    [&] { EXPECT_TRUE(slow.tokens.empty()); }));
+  hold.release();
   quick.ended.get_future().wait();
-  EXPECT_NE(ended.wait_for(std::chrono::seconds(0)), std::future_status::ready);
-  ended.wait();
+  slow.ended.get_future().wait();
 }
 
 /// Counts the tokens that it reads.

@@ -92,18 +92,22 @@ TEST(HostileClients, ThoseThatLeaveAtAnyByte) {
 }
 
 TEST(HostileClients, OneThatSendsNothingMoreGetsItsWholeAnswer) {
+  HttpOptions options;
+  options.half_closed_seconds = 600;  // so that nothing here ends by itself
   std::promise<void> gate;
   const std::shared_future<void> opened = gate.get_future().share();
-  Listening listening([opened](const Request& request) {
-    if (request.path == "/events")
-      return Response::of_events([opened](EventStream& stream) {
-        stream.send("one");
+  Listening listening(
+      [opened](const Request& request) {
+        if (request.path == "/events")
+          return Response::of_events([opened](EventStream& stream) {
+            stream.send("one");
+            opened.wait();
+            for (int i = 0; i < 100; ++i) stream.send(std::string(10000, 'x'));
+          });
         opened.wait();
-        for (int i = 0; i < 100; ++i) stream.send(std::string(10000, 'x'));
-      });
-    opened.wait();
-    return of_size(1000000);
-  });
+        return of_size(1000000);
+      },
+      options);
   RawClient plain(listening.port(), asking("POST", "/a", "body"));
   RawClient events(listening.port(), asking("GET", "/events"));
   plain.half_close();
@@ -241,9 +245,13 @@ TEST(HostileClients, IdleOnesAreDroppedAfterAnAnswerToo) {
   HttpOptions options;
   options.idle_seconds = 0.3;
   Listening listening({}, options);
-  RawClient silent(listening.port()), client(listening.port(), asking("GET", "/a"));
-  EXPECT_EQ(client.answer().status, 200);
-  EXPECT_EQ(client.rest(), "");
+  RawClient silent(listening.port());
+  std::optional<RawClient> client;
+  EXPECT_TRUE(soon([&] {  // one that the machine holds up before it asks is idle, too
+    client.emplace(listening.port(), asking("GET", "/a"));
+    return client->answer().status == 200;
+  }));
+  EXPECT_EQ(client->rest(), "");
   EXPECT_EQ(silent.rest(), "");
   expect_quiet(listening);
 }

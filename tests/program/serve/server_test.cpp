@@ -9,8 +9,8 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <fstream>
+#include <latch>
 #include <thread>
 
 #include "program/serve/log.h"
@@ -223,14 +223,16 @@ TEST(Log, HasTimeToBeWrittenAtTheEnd) {
   const int before = ::dup(STDERR_FILENO);
   ::dup2(ends[1], STDERR_FILENO);
   ::close(ends[1]);
-  for (int line = 0; line < kLines; ++line) log_line(std::string(100, 'x'));
   std::string log;
+  std::latch ends_now(1);
   std::thread reader([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    ends_now.wait();
     std::array<char, 4096> bytes;
     for (ssize_t count; (count = ::read(ends[0], bytes.data(), bytes.size())) > 0;)
       log.append(bytes.data(), static_cast<size_t>(count));
   });
+  for (int line = 0; line < kLines; ++line) log_line(std::string(100, 'x'));
+  ends_now.count_down();
   finish_log();
   ::dup2(before, STDERR_FILENO);  // the last one that could write into the pipe
   ::close(before);
