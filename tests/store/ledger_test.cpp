@@ -53,7 +53,7 @@ TEST_F(LedgerTest, ForgetsWhileAnEarlierErasureIsPending) {
   EXPECT_THAT(ledger.unerased(), ElementsAre("one", "two", "three"));
   ledger.settle(digests_);
   EXPECT_THAT(ledger.unerased(), ElementsAre("one", "two", "three"));
-  ledger.tidy();
+  ledger.tidy(Readers::kPass);
   EXPECT_FALSE(ledger.erasure_pending());
   EXPECT_THAT(ledger.unerased(), ElementsAre());
 }
@@ -68,7 +68,7 @@ TEST_F(LedgerTest, IsSettledInMemoryThatDoesNotGrowWithIt) {
   const int64_t before = ::sqlite3_memory_used();
   ::sqlite3_memory_highwater(1);
   ledger.settle(digests_);
-  ledger.tidy();
+  ledger.tidy(Readers::kPass);
   const int64_t bytes = file_bytes(path_);
   EXPECT_GT(bytes, 64 << 20);
   EXPECT_LT(::sqlite3_memory_highwater(0) - before, 2 * bytes);

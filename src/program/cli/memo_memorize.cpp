@@ -69,12 +69,12 @@ std::string store_of_process(std::string name, const jobs::Files& files) {
 }
 
 void print_outcome(const jobs::Memorize::Answer& answer, bool json) {
-  const auto& [document, details, outcome] = answer;
+  const store::StoredDocument& document = answer.document;
   if (json)
     print_json(answer.json());
-  else if (outcome != store::Memorized::kUnchanged)
+  else if (answer.outcome != store::Memorized::kUnchanged)
     fmt::print("{}: {} tokens, {} pairs{}\n", document.id, document.tokens, document.pairs,
-               outcome == store::Memorized::kReplaced ? ", replaced" : "");
+               answer.outcome == store::Memorized::kReplaced ? ", replaced" : "");
   std::fflush(stdout);
 }
 

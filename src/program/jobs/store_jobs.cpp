@@ -266,6 +266,7 @@ Memorize::Answer Memorize::run(store::MemoWriter& writer, const OnProgress& on_p
 Json Memorize::Answer::json() const {
   Json json = document_json(document, details);
   json["outcome"] = config::enum_name(outcome);
+  if (erasure_pending) json["erasure_pending"] = true;
   return json;
 }
 

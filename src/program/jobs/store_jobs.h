@@ -329,6 +329,7 @@ struct Memorize {
     store::StoredDocument document;
     store::DocumentDetails details;
     store::Memorized outcome;
+    bool erasure_pending = false;  ///< the text that it replaced is still in the files
 
     config::Json json() const;
   };

@@ -216,7 +216,7 @@ struct ServedStore::Round {
   std::exception_ptr failure = nullptr;  // of writing the matrix, or of erasing
 };
 
-/// A writer first erases what another process forgot and could not erase.
+/// A writer first erases what was forgotten and could not be erased.
 std::unique_ptr<store::MemoWriter> ServedStore::writer() {
   if (was_replaced()) throw replaced();
   if (!ledger_now().erasure_pending()) return open_writer();
@@ -287,7 +287,8 @@ void ServedStore::end_round() {
 }
 
 /// The next readers get a snapshot that is taken before the writer closes the ledger: its last user
-/// would have to empty SQLite's log.
+/// would have to empty SQLite's log. Text that another process still reads is erased by a later
+/// edit: those that come meanwhile must not wait for it, one after the other.
 void ServedStore::checkpoint(store::MemoWriter& writer) {
   writer.write_matrices();
   const auto finish = [&] {
@@ -295,7 +296,7 @@ void ServedStore::checkpoint(store::MemoWriter& writer) {
       const std::lock_guard lock(mutex_);
       idle_.clear();  // else SQLite's log would grow
     }
-    writer.checkpoint();
+    writer.checkpoint(store::Readers::kPass);
     auto next = std::make_unique<Snapshot>(folder_.path());
     const std::lock_guard lock(mutex_);
     change_ = next->change_;
@@ -324,7 +325,8 @@ jobs::Memorize::Answer ServedStore::edit(const jobs::Memorize& job,
       throw ApiError(422, "{}", error.what()).about("text");
     }
   };
-  take_part(memorize, unwanted);
+  const bool erased = take_part(memorize, unwanted);
+  answer->erasure_pending = !erased && answer->outcome == store::Memorized::kReplaced;
   return *std::move(answer);
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <utility>
 
 #include "tessera/base/checksum.h"
@@ -60,7 +61,7 @@ Ledger::Ledger(const std::filesystem::path& path, Access access, const std::stri
   // Deleted rows are overwritten, so that a name does not outlive its row.
   database_->execute("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON");
   if (log_bytes() > 0 || !database_->has_empty_counts()) changes_when_tidy_ = -1;
-  database_->empty_log(sqlite::Database::Readers::kPass);  // of what a killed process left there
+  database_->empty_log({});  // of what a killed process left there
   if (format_ == kLedgerFormat) return;
   upgrade_ledger_tables(*database_, format_);
   format_ = kLedgerFormat;
@@ -433,13 +434,13 @@ void Ledger::settle(std::span<const std::string> digests) {
   database_->replace_by(*copy_);
 }
 
-void Ledger::tidy() {
+void Ledger::tidy(Readers readers) {
   if (erasure_pending()) {
-    empty_log();
+    empty_log(readers);
     // The names go last: as long as the text may be there, they say whose it is.
     copy_->execute("DELETE FROM forgotten; VACUUM");
     database_->replace_by(*copy_);
-    empty_log();
+    empty_log(readers);
     database_->execute("UPDATE store SET erase = 0");
   }
   copy_.reset();
@@ -447,8 +448,9 @@ void Ledger::tidy() {
 }
 
 /// Where a reader would be left with what was forgotten, says so.
-void Ledger::empty_log() {
-  if (!database_->empty_log(sqlite::Database::Readers::kWait))
+void Ledger::empty_log(Readers readers) {
+  constexpr std::chrono::seconds kPatience{10};
+  if (!database_->empty_log(readers == Readers::kWait ? kPatience : std::chrono::seconds(0)))
     throw ErasureDelayed(path() +
                          ": the document is forgotten, but another process still reads the state "
                          "before, so its text stays in the file for now; the next command that "

@@ -46,6 +46,10 @@ class ErasureDelayed : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// What an erasure does where another process still reads the state before: it gives that ten
+/// seconds to end, or none.
+enum class Readers { kWait, kPass };
+
 /// Free words about a document, by key.
 using Metadata = std::map<std::string, std::string>;
 
@@ -215,8 +219,8 @@ class Ledger {
   /// files.
   void settle(std::span<const std::string> digests);
   /// After settle(): removes all remains of forgotten documents from the files. Throws
-  /// ErasureDelayed if another process still reads such remains; the next one removes them.
-  void tidy();
+  /// ErasureDelayed if another process still reads such remains; the next call removes them.
+  void tidy(Readers readers);
 
  private:
   /// condition: in SQL, of the table 'documents'; "": all.
@@ -228,7 +232,7 @@ class Ledger {
   void delete_details(const StoredDocument& document);
   int64_t next_change();
   int64_t next_number() const;
-  void empty_log();
+  void empty_log(Readers readers);
 
   std::unique_ptr<sqlite::Database> database_;
   int64_t format_;  // of the tables

@@ -74,7 +74,7 @@ void MemoWriter::index_documents() {
 void MemoWriter::finish_erasure() {
   if (!ledger_.erasure_pending()) return;
   try {
-    checkpoint();
+    checkpoint(Readers::kPass);
   } catch (const std::exception&) {  // no reason to refuse other work; checkpoint() will say why
   }
 }
@@ -277,7 +277,7 @@ void MemoWriter::write_matrices() {
   }
 }
 
-void MemoWriter::checkpoint() {
+void MemoWriter::checkpoint(Readers readers) {
   bool all_settled = ledger_.is_settled();
   for (size_t s = 0; memory_ && s < in_place_.size(); ++s)
     all_settled = all_settled && is_settled(s);
@@ -291,7 +291,7 @@ void MemoWriter::checkpoint() {
   folder_.put_in_place(ledger_);
   for (size_t s = 0; s < in_place_.size(); ++s)
     if (!is_settled(s)) in_place_[s] = beside_[s];
-  ledger_.tidy();
+  ledger_.tidy(readers);
 }
 
 void MemoWriter::rebuild(const OnTokens& on_tokens) {

@@ -47,9 +47,10 @@ class TextError : public DataError {
 class MemoWriter {
  public:
   /// Erases what an earlier writer forgot without erasing its text from the files; where that
-  /// fails, the next checkpoint() does. A ledger of an earlier version is brought up to date, which
-  /// takes a pass over its texts where it has no full-text index. Throws std::runtime_error if
-  /// another process is writing; DataError and SystemError as MemoStore.
+  /// fails, or another process reads it now, the next checkpoint() does. A ledger of an earlier
+  /// version is brought up to date, which takes a pass over its texts where it has no full-text
+  /// index. Throws std::runtime_error if another process is writing; DataError and SystemError as
+  /// MemoStore.
   explicit MemoWriter(const std::filesystem::path& folder);
   ~MemoWriter();
 
@@ -94,9 +95,8 @@ class MemoWriter {
   /// write_matrices(), puts them in place and settles the ledger, and erases what was forgotten:
   /// the store's files are then those of a store that never held it. To be called at the end: it
   /// costs a pass over the whole ledger, which is checked and copied, and one over the matrices
-  /// that changed. Throws std::runtime_error if a reader still has the ledger's state before that,
-  /// as Ledger::tidy().
-  void checkpoint();
+  /// that changed. Throws ErasureDelayed if another process still reads what was forgotten.
+  void checkpoint(Readers readers = Readers::kWait);
 
   /// Rebuilds the memory and the full-text index from the ledger's documents, whatever the matrix
   /// file and the index hold, in one transaction: as much work as memorizing all of them.

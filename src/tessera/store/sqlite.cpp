@@ -110,8 +110,8 @@ void Database::replace_by(const Database& other) {
   check(::sqlite3_backup_finish(copying));
 }
 
-bool Database::empty_log(Readers readers) {
-  ::sqlite3_busy_timeout(connection_.get(), readers == Readers::kWait ? kBusyMilliseconds : 0);
+bool Database::empty_log(std::chrono::milliseconds patience) {
+  ::sqlite3_busy_timeout(connection_.get(), static_cast<int>(patience.count()));
   Statement log(*this, "PRAGMA wal_checkpoint(TRUNCATE)");
   const bool kept = log.step() && log.integer(0) != 0;
   log.run();
@@ -122,7 +122,7 @@ bool Database::empty_log(Readers readers) {
 bool Database::empty_log_and_counts() {
   constexpr std::array<sqlite3_int64, 3> kCounts = {24, 92, 40};  // changes, and again, schemas
   constexpr std::array<uint8_t, 4> kOne = {0, 0, 0, 1};           // sqlite.org/fileformat2.html
-  if (!empty_log(Readers::kPass)) return false;
+  if (!empty_log({})) return false;
   sqlite3_file* file = nullptr;
   check(::sqlite3_file_control(connection_.get(), "main", SQLITE_FCNTL_FILE_POINTER, &file));
   for (const sqlite3_int64 offset : kCounts)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -37,9 +38,8 @@ class Database {
   /// Gets every page of the other, in one transaction: readers see all of it or nothing.
   void replace_by(const Database& other);
   /// Moves what the log holds into the file and empties the log; false, if another process still
-  /// reads what was before. kWait: for ten seconds for it to end.
-  enum class Readers { kWait, kPass };
-  bool empty_log(Readers readers);
+  /// reads what was before when this time is over.
+  bool empty_log(std::chrono::milliseconds patience);
   /// The same if nobody reads, and sets the numbers in the file's header that count its changes to
   /// 1, so that the file shows its content alone. Those numbers mean nothing while there is no log.
   bool empty_log_and_counts();

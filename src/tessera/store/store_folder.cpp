@@ -144,7 +144,7 @@ void StoreFolder::settle(Ledger& ledger, const memo::TextMemory& memory) const {
   for (int32_t s = 0; s < config_.memory.shards; ++s) digests.push_back(write_settled(memory, s));
   ledger.settle(digests);
   put_in_place(ledger);
-  ledger.tidy();
+  ledger.tidy(Readers::kPass);
 }
 
 void StoreFolder::put_in_place(const Ledger& ledger) const {
