@@ -48,9 +48,15 @@ Json json_of(const StoredDocument& document, const DocumentDetails& details) {
 }
 
 Json json_of(const TextMatch& match) {
-  return {{"document", match.document},   {"line", match.line}, {"byte", match.byte},
-          {"character", match.character}, {"text", match.text}, {"before", match.before},
-          {"after", match.after}};
+  return {{"document", match.document},
+          {"line", match.line},
+          {"byte", match.byte},
+          {"character", match.character},
+          {"text", match.text},
+          {"before", match.before},
+          {"after", match.after},
+          {"goes_on_before", match.goes_on_before},
+          {"goes_on_after", match.goes_on_after}};
 }
 
 Json json_of(const StoreStatistics& statistics, const std::optional<MeasuredRecall>& measured) {

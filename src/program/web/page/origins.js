@@ -45,7 +45,8 @@ export async function findSources(store, written, index, signal) {
 export function sourcesView({data, places}) {
   const title = make("h4", {}, "Where its words are stored");
   if (data.length === 0) return [title, make("p", {}, "No document has them: the memory has mixed several.")];
-  const passage = ({before, text, after}) => make("span", {class: "stored-at"}, before, make("b", {}, text), after);
+  const passage = (place) => make("span", {class: "stored-at"}, place.goes_on_before ? "\u2026" : "", place.before,
+    make("b", {}, place.text), place.after, place.goes_on_after ? "\u2026" : "");
   const table = makeTable({heads: ["Document", "Line", "Passage"], numbers: [1],
     rows: data.map((place) => [place.document, whole(place.line), passage(place)])});
   table.classList.add("sources-found");

@@ -152,6 +152,19 @@ describe("Write", () => {
     assert.match(await page.locator("#write .sources-found tbody tr").first().textContent(), /^raven\.txt1.*Once upon a midnight/);
   }));
 
+  test("a passage shows whether its line goes on", async () => {
+    await api("/v1/stores/poems/documents", {id: "keeper.txt",
+      text: "In the beginning of the long and cold and very dark winter evening the old lighthouse keeper counted all his lamps " +
+        "twice, and in the morning he counted them again, because one had gone out.\n"});
+    await onPage("#write?model=poems&prompt=the+old+lighthouse+keeper&tokens=8", async (page) => {
+      await page.waitForSelector(kDone);
+      await page.locator("#write [data-index='3']").click();
+      await page.waitForSelector("#write .sources-found");
+      assert.match(await page.locator("#write .sources-found td:last-child").textContent(), /^\u2026.*the old lighthouse keeper.*\u2026$/);
+    });
+    await fetch(`${server.origin}/v1/stores/poems/documents/keeper.txt`, {method: "DELETE"});
+  });
+
   test("begins with an example", () => onPage("#write", async (page) => {
     // It comes with the list of models, after the page.
     await page.waitForFunction(() => document.querySelector("#write [name=prompt]").value === "Once upon a time");
