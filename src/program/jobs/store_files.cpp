@@ -12,6 +12,7 @@
 #include "tessera/base/file.h"
 #include "tessera/base/machine.h"
 #include "tessera/base/new_folder.h"
+#include "tessera/base/suggestion.h"
 #include "tessera/base/utf8.h"
 #include "tessera/data/bpe_trainer.h"
 #include "tessera/data/text_source.h"
@@ -37,7 +38,12 @@ constexpr int64_t kLearnedVocabulary = 4096;
 /// The tokenizer that a request names: byte, bpe, which `learn` learns, or the path of one.
 Tokenizer named_tokenizer(const std::string& name, const std::function<Tokenizer()>& learn) {
   if (name == "byte") return Tokenizer::bytes(EndOfText::kPresent);
-  return name == "bpe" ? learn() : Tokenizer::load(name);
+  if (name == "bpe") return learn();
+  const std::string meant = suggestion(name, {"bpe", "byte"});
+  check_argument(meant.empty() || is_there(name),
+                 "tokenizer is '{}', expected bpe, byte, or the path of a tokenizer{}", name,
+                 meant);
+  return Tokenizer::load(name);
 }
 
 Tokenizer tokenizer_of(const Create& create, const Texts& sample, const OnProgress& on_progress) {

@@ -171,6 +171,10 @@ TEST_F(Memo, RefusesWrongUsage) {
         "either a text to plan from or a dimension"},
        {{"create", path("x"), "--tokenizer", "bpe"},
         "learned from the text that a store is planned for"},
+       {{"create", path("x"), "--tokenizer", "bytes"},
+        "tokenizer is 'bytes', expected bpe, byte, or the path of a tokenizer; did you mean "
+        "'byte'?"},
+       {{"rebuild", store, "--tokenizer", "bep"}, "did you mean 'bpe'?"},
        {{"memorize", store, "-"}, "give it one with --id"},
        {{"memorize", store, path("poems/raven"), "--id", ""}, "the id of a document is empty"},
        {{"memorize", store, path("poems/raven"), "--id", "a\nb"}, "'a\\x0ab', is not UTF-8"},
@@ -193,7 +197,9 @@ TEST_F(Memo, RefusesWrongUsage) {
        {{"forget", store, "raven"}, "there is no document 'raven'"}},
       2);
   EXPECT_FALSE(std::filesystem::exists(path("x")));
-  expect_refusals({{{"memorize", store, path("none.txt")}, "none.txt: cannot open"}}, 1);
+  expect_refusals({{{"memorize", store, path("none.txt")}, "none.txt: cannot open"},
+                   {{"rebuild", store, "--tokenizer", path("none.json")}, "cannot open"}},
+                  1);
   expect_refusals({{{"stat", path("none")}, "none: is not a memo store"},
                    {{"memorize", path("poems"), path("text.txt")}, "poems: is not a memo store"}},
                   3);
