@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <csignal>
+#include <stdexcept>
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
@@ -69,6 +70,25 @@ TEST_F(TrainerTest, AnEvaluationThatWasInterruptedIsMadeUpFor) {
   EXPECT_THAT(message_of<Interrupted>([&] { run(Start::kResume); }),
               HasSubstr("stopped after step 4 of 12"));
   EXPECT_TRUE(run(Start::kResume).equal(expected));
+  EXPECT_EQ(timeless_lines(folder / "run/metrics.jsonl"),
+            timeless_lines(folder / "whole/metrics.jsonl"));
+}
+
+/// As one that is killed between the line in the log and the checkpoint.
+struct EndsAtAnEvaluation : Recorder {
+  void on_evaluation(int64_t, const Metrics&) override { throw std::runtime_error("killed"); }
+};
+
+TEST_F(TrainerTest, AnEvaluationThatIsMadeAgainIsLoggedOnce) {
+  const at::Tensor expected = train("whole", Start::kNew);
+  int64_t signals = 1;
+  TinyNetwork network;
+  InterruptedLearner learner(network, config, signals);
+  EXPECT_THROW(run(learner, "run", Start::kNew), Interrupted);
+  EndsAtAnEvaluation killed;
+  EXPECT_THAT(message_of<std::runtime_error>([&] { train("run", Start::kResume, &killed); }),
+              HasSubstr("killed"));
+  EXPECT_TRUE(train("run", Start::kResume).equal(expected));
   EXPECT_EQ(timeless_lines(folder / "run/metrics.jsonl"),
             timeless_lines(folder / "whole/metrics.jsonl"));
 }

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
@@ -190,11 +191,16 @@ class MetricsLog::File {
 };
 
 MetricsLog::MetricsLog(const std::filesystem::path& path, int64_t through_step,
-                       std::vector<MetricsForm> forms) {
+                       std::vector<MetricsForm> forms, LastEvaluation evaluation) {
+  const auto stays = [&](const Json& line) {
+    const auto step = line.at("step").get<int64_t>();
+    return step < through_step ||
+           (step == through_step &&
+            !(evaluation == LastEvaluation::kDropped && line.value("kind", "") == "evaluation"));
+  };
   std::vector<Json> kept;
-  if (through_step >= 0)
-    for (Json& line : read(path))
-      if (line["step"].get<int64_t>() <= through_step) kept.push_back(std::move(line));
+  if (through_step >= 0) kept = read(path);
+  std::erase_if(kept, std::not_fn(stays));
   files_.emplace_back(path, jsonl_form(), kept);
   for (MetricsForm& form : forms) {
     const std::filesystem::path file = path.parent_path() / form.file;

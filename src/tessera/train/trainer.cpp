@@ -126,13 +126,17 @@ void Trainer::follow_step() {
 }
 
 void Trainer::finish_last_step() {
+  if (!is_to_be_evaluated()) return;
   const bool last = has_ended();
-  if (!state_.evaluation_is_missing && !(last && !is_evaluated())) return;
   evaluate();
   if (!state_.evaluation_is_missing)
     save_checkpoint();
   else if (!last)
     throw stopped();
+}
+
+bool Trainer::is_to_be_evaluated() const {
+  return state_.evaluation_is_missing || (has_ended() && !is_evaluated());
 }
 
 bool Trainer::is_evaluated() const {
@@ -168,8 +172,11 @@ void Trainer::begin(Start start) {
   std::vector<MetricsForm> forms;
   if (config_.tensorboard) forms.push_back(tensorboard_form(began(folder_)));
   if (config_.csv) forms.push_back(csv_form());
-  log_ =
-      std::make_unique<MetricsLog>(log_path, state_.step > 0 ? state_.step : -1, std::move(forms));
+  const bool continues = state_.step > 0;
+  const auto evaluation = continues && is_to_be_evaluated() ? MetricsLog::LastEvaluation::kDropped
+                                                            : MetricsLog::LastEvaluation::kKept;
+  log_ = std::make_unique<MetricsLog>(log_path, continues ? state_.step : -1, std::move(forms),
+                                      evaluation);
   started_ = seconds_now() - state_.elapsed_seconds;
   if (observer_) observer_->on_start(state_.step, config_.steps);
 }

@@ -89,6 +89,7 @@ class Trainer {
   void follow_step();
   /// After resuming: the evaluation that the last step still lacks.
   void finish_last_step();
+  bool is_to_be_evaluated() const;
   /// Whether the last step has an evaluation. Where it found no finite loss, only the log says so.
   bool is_evaluated() const;
   /// Returns whether the validation loss is the best so far; false where a signal cut it short.
