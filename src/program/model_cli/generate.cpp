@@ -167,7 +167,7 @@ void add_generate(Verb& program) {
   const Option samples =
       verb.option("--samples", command.samples,
                   "Continue each prompt this many times, each time with other random numbers")
-          .at_least(1)
+          .between(1, 1e9)
           .excludes(beam);
   add_writing(verb, *options, beam);
   add_state(verb, *options, beam, store);

@@ -18,7 +18,7 @@
 namespace tessera::cli {
 namespace {
 
-constexpr size_t kSideBySide = 32;  // continuations that are written together
+constexpr int64_t kSideBySide = 32;  // continuations that are written together
 
 /// Throws UsageError where so many tokens would be read past the window by a model that cannot go
 /// on there, or for a session that cannot be saved there.
@@ -72,7 +72,7 @@ void check_writing(const GenerateCommand& command, const ModelFolder& folder) {
 /// Continuations on standard output, their number and speed on standard error.
 class Output {
  public:
-  Output(const GenerateCommand& command, const ModelFolder& folder, size_t continuations)
+  Output(const GenerateCommand& command, const ModelFolder& folder, int64_t continuations)
       : command_(command), folder_(folder), streams_(continuations == 1 && !command.json) {}
 
   void begin(const std::string& prompt) {
@@ -162,18 +162,17 @@ class Session {
 
 /// Samples of every prompt, many side by side.
 void write_texts(const GenerateCommand& command, const ModelFolder& folder) {
-  std::vector<Prompt> prompts;
-  for (const Tokens& ids : encoded_prompts(command, folder))
-    for (int64_t sample = 0; sample < command.samples; ++sample)
-      prompts.push_back({ids, static_cast<uint64_t>(sample)});
-  Output output(command, folder, prompts.size());
+  const std::vector<Tokens> prompts = encoded_prompts(command, folder);
+  const int64_t all = std::ssize(prompts) * command.samples;
+  Output output(command, folder, all);
   output.begin(command.prompts.front());
-  for (size_t first = 0; first < prompts.size() && !InterruptGuard::interrupted();
-       first += kSideBySide) {
-    const size_t end = std::min(first + kSideBySide, prompts.size());
-    const std::vector<Prompt> some(prompts.begin() + first, prompts.begin() + end);
+  for (int64_t first = 0; first < all && !InterruptGuard::interrupted(); first += kSideBySide) {
+    const int64_t end = std::min(first + kSideBySide, all);
+    std::vector<Prompt> some;
+    for (int64_t i = first; i < end; ++i)
+      some.push_back({prompts[i / command.samples], static_cast<uint64_t>(i % command.samples)});
     const auto generations = generate(*folder.model, some, command.generate, output.on_token());
-    for (size_t i = first; i < end; ++i)
+    for (int64_t i = first; i < end; ++i)
       output.end(command.prompts[i / command.samples], i % command.samples, generations[i - first]);
   }
   output.statistics();

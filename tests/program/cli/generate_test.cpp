@@ -96,6 +96,16 @@ TEST_F(Generating, ASearchEndsSoonAfterASignal) {
   EXPECT_EQ(run.status, 130) << run.err;
 }
 
+/// Only those that are written side by side are in memory.
+TEST_F(Generating, ABillionSamplesBeginAtOnce) {
+  Process writing = start({"generate", "--model", trained_model(), "--prompt", "the ", "--samples",
+                           "1000000000", "--max-tokens", "1", "--json"});
+  writing.wait_until([&] { return !writing.output().empty(); });
+  writing.send(SIGINT);
+  const Outcome run = writing.wait();
+  EXPECT_EQ(run.status, 130) << run.err;
+}
+
 TEST_F(Generating, PromptsComeFromFilesAndStandardInput) {
   const Arguments greedy = {"--temperature", "0", "--max-tokens", "12"};
   const auto with = [&](const Arguments& more, const std::string& input = "") {
