@@ -189,6 +189,20 @@ TEST(House, PublicHeadersStandAloneAtTheTopOfARoom) {
   }
 }
 
+TEST(House, PublicHeadersNameNoOther) {
+  const auto listed = public_headers();
+  const std::regex named(R"re([^<"\w/]([\w/]+\.h)\b)re");
+  for (const auto& header : listed) {
+    const std::string text = tessera::read_file(header);
+    for (std::sregex_iterator it(text.begin(), text.end(), named), end; it != end; ++it) {
+      const std::string name = "/" + (*it)[1].str();
+      EXPECT_TRUE(std::ranges::any_of(
+          listed, [&](const fs::path& file) { return file.native().ends_with(name); }))
+          << header << " names " << (*it)[1];
+    }
+  }
+}
+
 TEST(House, WhatOnlyTheRoomNeedsStandsInDetail) {
   const auto rooms = declared_rooms();
   const auto listed = public_headers();

@@ -13,7 +13,7 @@ enum class FileFormat;
 
 /// Documents of text from files, a folder or what the machine has. Documents are read one at a
 /// time, memory-mapped, and must be UTF-8 without zero bytes. Of pages in HTML and of PDF files it
-/// is their text, and each line of JSON lines is a document (data/file_texts.h).
+/// is their text, and each line of JSON lines is a document.
 class TextSource {
  public:
   /// A file is one document, but for JSON lines; in a folder every regular file below it with the

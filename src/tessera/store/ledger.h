@@ -114,8 +114,8 @@ struct Neighbourhood {
 /// file), documents, pieces (tokens in pieces of 65,536, as 16-bit numbers where the vocabulary
 /// allows, else 32-bit, little-endian), changes, forgotten (whose text may still lie in the file;
 /// numbers below 0 since settle()), details (also of note_forgotten(), with history_bytes as the
-/// time) and metadata (DocumentDetails), passages and words (passage_index.h), settled
-/// (settled_digests()), and shards (noted_changes()).
+/// time) and metadata (DocumentDetails), passages and words (the full-text index),
+/// settled (settled_digests()), and shards (noted_changes()).
 /// A ledger of an earlier version is read as it is and upgraded by the first writer. Every member
 /// throws as sqlite::Database does.
 class Ledger {
