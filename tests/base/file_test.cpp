@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -198,6 +199,17 @@ TEST(Unfinished, IsRemovedByTheNextThatWritesTheSame) {
   EXPECT_EQ(entries(folder.path()), 3u);
   check_writable(folder / "file");
   EXPECT_EQ(entries(folder.path()), 2u);
+}
+
+TEST(NewFolder, ThatCannotBeOpenedLeavesNothing) {
+  const TemporaryFolder folder;
+  rlimit before = {};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit none{0, before.rlim_max};
+  ::setrlimit(RLIMIT_NOFILE, &none);
+  EXPECT_THROW(NewFolder(folder / "new"), SystemError);
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_EQ(entries(folder.path()), 0u);
 }
 
 TEST(ReadFile, RefusesWhatIsNoFileAndWhatIsTooLong) {

@@ -54,7 +54,11 @@ NewFolder::NewFolder(std::filesystem::path path, bool replaces)
     name = unfinished_name(path_);
     if (::mkdtemp(name.data()) == nullptr) throw SystemError(path_.native(), "create", errno);
     descriptor_ = ::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor_ < 0) throw SystemError(path_.native(), "create", errno);
+    if (descriptor_ < 0) {
+      const int cause = errno;
+      ::rmdir(name.c_str());
+      throw SystemError(path_.native(), "create", cause);
+    }
   } while (!lock_unfinished(descriptor_));
   ::chmod(name.c_str(), permissions);
   temporary_ = name;
