@@ -212,6 +212,15 @@ TEST(NewFolder, ThatCannotBeOpenedLeavesNothing) {
   EXPECT_EQ(entries(folder.path()), 0u);
 }
 
+TEST(SystemErrors, KeepTheirErrorNumber) {
+  const TemporaryFolder folder;
+  const auto has = [](int code) {
+    return testing::Throws<SystemError>(testing::Property(&SystemError::code, code));
+  };
+  EXPECT_THAT([&] { read_file(folder / "missing"); }, has(ENOENT));
+  EXPECT_THAT([&] { write_file(folder.path(), ""); }, has(EISDIR));
+}
+
 TEST(ReadFile, RefusesWhatIsNoFileAndWhatIsTooLong) {
   const TemporaryFolder folder;
   write_file(folder / "empty", "");

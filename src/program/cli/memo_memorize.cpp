@@ -102,7 +102,8 @@ void settle(store::MemoWriter& writer) {
     throw SystemError(
         fmt::format("{}; the documents printed above are kept, and the next command that writes to "
                     "the store finishes the work",
-                    error.what()));
+                    error.what()),
+        error.code());
   }
 }
 

@@ -143,7 +143,7 @@ void look_for_remains(const fs::path& store, store::Remains& remains, store::Cer
   } catch (const DataError&) {
     throw;
   } catch (const SystemError& error) {
-    throw SystemError(error.what() + std::string(kForgottenOnly));
+    throw SystemError(error.what() + std::string(kForgottenOnly), error.code());
   } catch (const std::runtime_error& error) {
     throw std::runtime_error(error.what() + std::string(kForgottenOnly));
   }
@@ -157,9 +157,11 @@ void write_certificate(const Erase& erase, const store::Certificate& certificate
     write_file(erase.certificate, json.dump(2) + "\n");
     write_file(erase.page(), certificate_page(certificate, json));
   } catch (const SystemError& error) {
-    throw SystemError(fmt::format(
-        "{}; the documents are forgotten, but their certificate or its page was not written",
-        error.what()));
+    throw SystemError(
+        fmt::format(
+            "{}; the documents are forgotten, but their certificate or its page was not written",
+            error.what()),
+        error.code());
   }
 }
 

@@ -111,8 +111,10 @@ tcp::acceptor listening(asio::io_context& io, const HttpOptions& options) {
     if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
     if (!error) return acceptor;
   }
-  if (error == asio::error::address_in_use) throw SystemError(address + " is in use");
-  throw SystemError(fmt::format("{}: cannot listen there: {}", address, error.message()));
+  if (error == asio::error::address_in_use)
+    throw SystemError(address + " is in use", error.value());
+  throw SystemError(fmt::format("{}: cannot listen there: {}", address, error.message()),
+                    error.value());
 }
 
 }  // namespace

@@ -1,8 +1,5 @@
 #include "python/binding/errors.h"
 
-#include <fmt/format.h>
-
-#include <cstring>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -46,7 +43,7 @@ void translate(std::exception_ptr thrown) {
   } catch (const UsageError& error) {
     set_error(usage_error, error);
   } catch (const SystemError& error) {
-    set_error(PyExc_OSError, error, os_error_number(error.what()));
+    set_error(PyExc_OSError, error, error.code());
   } catch (const std::system_error& error) {  // of std::filesystem
     set_error(PyExc_OSError, error, error.code().value());
   } catch (const Interrupted& error) {
@@ -55,13 +52,6 @@ void translate(std::exception_ptr thrown) {
 }
 
 }  // namespace
-
-int os_error_number(std::string_view message) {
-  constexpr int kMost = 200;
-  for (int number = 1; number < kMost; ++number)
-    if (message.ends_with(fmt::format(": {}", std::strerror(number)))) return number;
-  return 0;
-}
 
 void add_errors(py::module_& module) {
   data_error = add_error(

@@ -2,12 +2,7 @@
 
 #include <pybind11/pybind11.h>
 
-#include <string_view>
-
 namespace tessera::python {
-
-/// The errno whose text a message of SystemError or of the program ends with; none: 0.
-int os_error_number(std::string_view message);
 
 /// Adds the exceptions that the library's errors become to a module, and sees to it that they do,
 /// in all modules of the package: DataError is tessera.DataError; UsageError is tessera.UsageError,

@@ -112,7 +112,6 @@ PYBIND11_MODULE(_stores, module) {
   add_errors(module);
   hear_signals();
   module.attr("__version__") = tessera::version();
-  module.def("os_error_number", os_error_number);
   module.def("jobs", [] { return described(store_calls()); });
   module.def("functions", [] { return described(calls_alone()); });
   module.def("call",

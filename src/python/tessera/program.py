@@ -6,6 +6,7 @@ Killed or interrupted runs go on where they were, and a notebook's kernel surviv
 from __future__ import annotations
 
 import csv
+import errno
 import json
 import os
 import re
@@ -229,8 +230,10 @@ def _run(arguments: list[str], look: Callable[[], None]) -> None:
 def _error(status: int, message: str) -> Exception:
     if status in _ERRORS:
         return _ERRORS[status](message)
-    number = _stores.os_error_number(message)
-    return OSError(number, message) if number else RuntimeError(message)
+    for number in errno.errorcode:
+        if message.endswith(f": {os.strerror(number)}"):
+            return OSError(number, message)
+    return RuntimeError(message)
 
 
 def _pass_on(process: subprocess.Popen[str], messages: list[str]) -> None:

@@ -39,9 +39,15 @@ class SystemError : public std::runtime_error {
  public:
   /// path: what it was refused for; action: "open", "write", …; code: the errno.
   SystemError(std::string_view path, std::string_view action, int code)
-      : std::runtime_error(fmt::format("{}: cannot {}: {}", path, action, std::strerror(code))) {}
-  /// The whole message.
-  explicit SystemError(const std::string& message) : std::runtime_error(message) {}
+      : SystemError(fmt::format("{}: cannot {}: {}", path, action, std::strerror(code)), code) {}
+  /// The whole message, and the errno where there is one.
+  explicit SystemError(const std::string& message, int code = 0)
+      : std::runtime_error(message), code_(code) {}
+
+  int code() const { return code_; }
+
+ private:
+  int code_;
 };
 
 /// Thrown by a long job that was asked to stop and has saved its state. The program exits with

@@ -48,9 +48,10 @@ void check_replaceable(const std::filesystem::path& path) {
   struct stat found;
   const bool exists = ::stat(path.c_str(), &found) == 0;
   if (!is_descriptor && (!exists || S_ISREG(found.st_mode))) return;
-  throw SystemError(
-      fmt::format("{}: is {}, which cannot be replaced; name a file", path.native(),
-                  exists && S_ISDIR(found.st_mode) ? "a folder" : "not a regular file"));
+  const bool is_folder = exists && S_ISDIR(found.st_mode);
+  throw SystemError(fmt::format("{}: is {}, which cannot be replaced; name a file", path.native(),
+                                is_folder ? "a folder" : "not a regular file"),
+                    is_folder ? EISDIR : 0);
 }
 
 std::filesystem::path folder_of(const std::filesystem::path& path) {

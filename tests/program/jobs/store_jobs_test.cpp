@@ -298,8 +298,12 @@ TEST_F(StoreJobs, AnErasureWhoseCertificateCannotBeWrittenSaysWhatIsForgotten) {
   const Erase erase{.ids = {"raven"}, .certificate = file.native()};
   const Erase::OnNews on_news{
       .forgotten = [&](const Forget::Answer&) { std::filesystem::create_directory(file); }};
-  EXPECT_THAT(message_of<SystemError>([&] { erase.run(store(), on_news, kSilent); }),
-              HasSubstr("cannot be replaced; name a file; the documents are forgotten, but "));
+  EXPECT_THAT([&] { erase.run(store(), on_news, kSilent); },
+              ::testing::Throws<SystemError>(::testing::AllOf(
+                  ::testing::Property(&SystemError::code, EISDIR),
+                  ::testing::Property(&SystemError::what,
+                                      HasSubstr("cannot be replaced; name a file; the documents "
+                                                "are forgotten, but ")))));
   EXPECT_EQ(MemoStore(store()).ledger().totals().documents, 1);
 }
 
