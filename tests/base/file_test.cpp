@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <functional>
 #include <optional>
 #include <set>
 
@@ -219,6 +220,18 @@ TEST(SystemErrors, KeepTheirErrorNumber) {
   };
   EXPECT_THAT([&] { read_file(folder / "missing"); }, has(ENOENT));
   EXPECT_THAT([&] { write_file(folder.path(), ""); }, has(EISDIR));
+}
+
+TEST(Paths, WithAZeroByteAreRefused) {
+  const TemporaryFolder folder;
+  write_file(folder / "file", "text");
+  const std::filesystem::path cut = folder / std::string("file\0.txt", 9);
+  const std::function<void()> uses[] = {[&] { read_file(cut); }, [&] { MappedFile{cut}; },
+                                        [&] { write_file(cut, "other"); }, [&] { is_there(cut); },
+                                        [&] { create_folders(cut); }};
+  for (const auto& use : uses)
+    EXPECT_THAT(message_of<UsageError>(use), HasSubstr("file\\x00.txt' has a zero byte"));
+  EXPECT_EQ(read_file(folder / "file"), "text");
 }
 
 TEST(ReadFile, RefusesWhatIsNoFileAndWhatIsTooLong) {

@@ -174,6 +174,20 @@ def test_one_text_and_what_iterates_are_lists_of_texts(store, tmp_path):
     assert len(store.documents(meta="by=me")) == 2
 
 
+def test_a_path_with_a_zero_byte_is_refused(store, tmp_path):
+    (tmp_path / "lamp").write_text(LAMP)
+    for call in (
+        lambda: store.update(f"{tmp_path}/lamp\0.txt"),
+        lambda: store.audit(f"{tmp_path}/lamp\0.txt"),
+        lambda: store.export(out=f"{tmp_path}/lamp\0.txt"),
+        lambda: store.rebuild(tokenizer=f"{tmp_path}/lamp\0.json"),
+        lambda: tessera.Store.merge(tmp_path / "merged", [f"{store.path}\0/store"]),
+    ):
+        with pytest.raises(ValueError, match="has a zero byte"):
+            call()
+    assert (tmp_path / "lamp").read_text() == LAMP and not (tmp_path / "merged").exists()
+
+
 def test_a_missing_folder_is_a_file_not_found_error(tmp_path):
     with pytest.raises(FileNotFoundError, match="missing"):
         tessera.Store(tmp_path / "missing")

@@ -11,6 +11,7 @@
 
 #include "tessera/base/detail/new_names.h"
 #include "tessera/base/error.h"
+#include "tessera/base/utf8.h"
 
 namespace tessera {
 namespace {
@@ -25,7 +26,14 @@ struct Descriptor {
   }
 };
 
+/// The system would take a path with a zero byte for the part before it.
+void check_path(const std::filesystem::path& path) {
+  check_argument(path.native().find('\0') == std::string::npos, "the path '{}' has a zero byte",
+                 utf8::printable_line(path.native()));
+}
+
 Descriptor open_for_reading(const std::filesystem::path& path) {
+  check_path(path);
   // O_NONBLOCK: a pipe in the place of a file is refused and not waited for.
   Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (file.value < 0) throw SystemError(path.native(), "open", errno);
@@ -42,6 +50,7 @@ size_t regular_size(int descriptor, const std::filesystem::path& path) {
 /// A rename would put a file in the place of a device or a pipe, too, for all who use it; also in
 /// that of /dev/stdout, a link, whatever standard output is and even if it is closed.
 void check_replaceable(const std::filesystem::path& path) {
+  check_path(path);
   std::error_code no_link;
   const bool is_descriptor =
       std::filesystem::read_symlink(path, no_link).native().starts_with("/proc/");
@@ -188,6 +197,7 @@ void remove_unfinished_files(const std::filesystem::path& folder) {
 }
 
 void create_folders(const std::filesystem::path& folder) {
+  check_path(folder);
   if (folder.empty()) return;
   std::error_code failure;
   std::filesystem::create_directories(folder, failure);
@@ -201,6 +211,7 @@ void write_file(const std::filesystem::path& path, std::string_view content) {
 }
 
 bool is_there(const std::filesystem::path& path) {
+  check_path(path);
   std::error_code failure;
   const auto status = std::filesystem::status(path, failure);
   if (status.type() == std::filesystem::file_type::none)
