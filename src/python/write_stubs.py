@@ -30,7 +30,7 @@ def stub_of(name, member):
         typed = parameter.name not in ("self", "cls")
         default = "" if parameter.default is parameter.empty else " = ..."
         annotation = str(parameter.annotation).replace("str | os.PathLike[str]", "str")
-        annotation = re.sub(r"\bstr\b", "Text", annotation)
+        annotation = re.sub(r"(?<!Mapping\[)\bstr\b", "Text", annotation)
         parameters.append(parameter.name + (f": {annotation}{default}" if typed else ""))
     decorator = "@classmethod\n" if isinstance(member, classmethod) else ""
     return f"{decorator}def {name}({', '.join(parameters)}) -> {signature.return_annotation}: ...\n"

@@ -174,6 +174,22 @@ def test_one_text_and_what_iterates_are_lists_of_texts(store, tmp_path):
     assert len(store.documents(meta="by=me")) == 2
 
 
+def test_metadata_are_a_dict_or_texts(store):
+    store.memorize("lamp.txt", LAMP, replace=True, meta={"place": "river", "by": "me=you"})
+    [lamp] = store.documents(meta={"place": "river"})
+    assert lamp.metadata == {"by": "me=you", "place": "river"}
+    assert store.documents(meta={"place": "river"}) == store.documents(meta="place=river")
+    for wrong, message in (
+        ({"a=b": "c"}, "meta has the key 'a=b', expected one without '='"),
+        ({"year": 1845}, "meta has 1845 for 'year', expected a text"),
+        ({"": "c"}, "expected KEY=VALUE"),
+    ):
+        with pytest.raises(tessera.UsageError, match=message):
+            store.documents(meta=wrong)
+    with pytest.raises(ValueError, match="files is"):
+        store.update({"place": "river"})
+
+
 def test_a_path_with_a_zero_byte_is_refused(store, tmp_path):
     (tmp_path / "lamp").write_text(LAMP)
     for call in (

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 namespace tessera::python {
@@ -57,6 +58,21 @@ Json table_of(const py::dict& value) {
     }
   }
   return table;
+}
+
+constexpr std::string_view kMetadata = "meta";  // the field of KEY=VALUE
+
+/// {"key": "value"} as ["key=value"].
+Json assignments_of(const Json& table) {
+  Json list = Json::array();
+  for (const auto& [key, value] : table.items()) {
+    check_argument(key.find('=') == std::string::npos,
+                   "{} has the key '{}', expected one without '='", kMetadata, key);
+    check_argument(value.is_string(), "{} has {} for '{}', expected a text", kMetadata,
+                   config::shown(value), key);
+    list.push_back(key + "=" + value.get<std::string>());
+  }
+  return list;
 }
 
 /// What an annotation says of a field's type.
@@ -120,9 +136,12 @@ Json json_of(py::handle value) {
 Json with_lists(Json request, const std::vector<config::Field>& fields) {
   for (const config::Field& field : fields) {
     const auto value = request.find(std::string(field.name));
-    if (std::holds_alternative<std::vector<std::string>*>(field.value) && value != request.end() &&
-        value->is_string())
+    if (!std::holds_alternative<std::vector<std::string>*>(field.value) || value == request.end())
+      continue;
+    if (value->is_string())
       *value = Json::array({*value});
+    else if (field.name == kMetadata && value->is_object())
+      *value = assignments_of(*value);
   }
   return request;
 }
@@ -162,9 +181,11 @@ Json described(const std::vector<config::Field>& fields) {
   Json list = Json::array();
   for (const config::Field& field : fields) {
     const std::string name(field.name);
+    const char* const or_table = name == kMetadata ? " | Mapping[str, str]" : "";
     list.push_back(
         {{"name", name},
-         {"type", std::visit([](const auto& value) { return type_of(value); }, field.value)},
+         {"type",
+          std::visit([](const auto& value) { return type_of(value); }, field.value) + or_table},
          {"default", defaults[name]},
          {"required", field.demand.required},
          {"help", field.help}});

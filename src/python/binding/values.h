@@ -18,7 +18,8 @@ std::string text_of(pybind11::handle value);
 /// Python throws where a whole number has more than 64 bits or a list holds itself.
 config::Json json_of(pybind11::handle value);
 
-/// The request for these fields, where one text may stand for a list of one.
+/// The request for these fields, where one text may stand for a list of one, and a dict for
+/// metadata. Throws UsageError where that has other values than texts or a key with '='.
 config::Json with_lists(config::Json request, const std::vector<config::Field>& fields);
 
 /// The same in Python; an object becomes a tessera.Answer. Bytes that are not UTF-8 become U+FFFD.
