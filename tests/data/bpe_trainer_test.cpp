@@ -15,7 +15,7 @@ namespace {
 
 using testing::ElementsAre;
 
-std::vector<std::string> learnt(const Tokenizer& tokenizer, int32_t first = 257) {
+std::vector<std::string> learned(const Tokenizer& tokenizer, int32_t first = 257) {
   std::vector<std::string> tokens;
   for (int32_t id = first; id < tokenizer.vocabulary_size(); ++id)
     tokens.emplace_back(tokenizer.token_bytes(id));
@@ -28,7 +28,7 @@ TEST(BpeTrainer, MergesTheMostFrequentPair) {
   BpeTrainer trainer({.vocabulary_size = 270});
   for (const char* text : {"ab", "ab", " ab", " abc abc"}) trainer.add_text(text);
   const auto tokenizer = trainer.train();
-  EXPECT_THAT(learnt(tokenizer), ElementsAre("ab", " ab", " abc"));
+  EXPECT_THAT(learned(tokenizer), ElementsAre("ab", " ab", " abc"));
   EXPECT_EQ(tokenizer.end_of_text(), 0);
   EXPECT_THAT(tokenizer.encode(" abcab"), ElementsAre(259, 257));
 }
@@ -37,7 +37,7 @@ TEST(BpeTrainer, MergesTheMostFrequentPair) {
 TEST(BpeTrainer, TiesGoToTheSmallerIds) {
   BpeTrainer trainer({.vocabulary_size = 258});
   trainer.add_text("cd\nba\nab\ncd\nba\nab");
-  EXPECT_THAT(learnt(trainer.train()), ElementsAre("ab"));
+  EXPECT_THAT(learned(trainer.train()), ElementsAre("ab"));
 }
 
 // The space is written as U+0120, which sorts behind the letters.
@@ -53,7 +53,7 @@ TEST(BpeTrainer, IdsFollowTheWrittenAlphabet) {
 TEST(BpeTrainer, MinimumCountStopsIt) {
   BpeTrainer trainer({.vocabulary_size = 300, .minimum_count = 3});
   trainer.add_text("ab ab cd cd cd");
-  EXPECT_THAT(learnt(trainer.train()), ElementsAre("cd", " cd"));
+  EXPECT_THAT(learned(trainer.train()), ElementsAre("cd", " cd"));
 }
 
 /// All counts afresh for every merge.
@@ -103,8 +103,8 @@ TEST(BpeTrainer, TextWithoutSpacesIsCountedInParts) {
   BpeTrainer trainer({.vocabulary_size = 400});
   trainer.add_text(std::string(100'000, 'a'));
   const auto tokenizer = trainer.train();
-  EXPECT_EQ(learnt(tokenizer).front(), "aa");
-  EXPECT_LE(learnt(tokenizer).back().size(), 256u);
+  EXPECT_EQ(learned(tokenizer).front(), "aa");
+  EXPECT_LE(learned(tokenizer).back().size(), 256u);
 }
 
 TEST(BpeTrainer, ReportsProgressAndRefusesNonsense) {

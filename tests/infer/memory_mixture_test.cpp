@@ -67,7 +67,7 @@ TEST(MemoryMixture, WeighsAndLearnsByHand) {
   const std::vector<float> logits = {std::log(0.5f), std::log(0.2f), std::log(0.3f)};
   mixture.append(0);
   mixture.predict(logits);
-  // Nothing is learnt yet: both lengths are equally probable but for the ratio, a_0 = a_4 = 1/2.
+  // Nothing is learned yet: both lengths are equally probable but for the ratio, a_0 = a_4 = 1/2.
   const double q4 = std::exp(kLogRatio) / (1 + std::exp(kLogRatio)), q0 = 1 - q4;
   const double p = 0.5 * 0.2 + q4 * 0.5 + q0 * 0.5 * 2 / 3;
   EXPECT_NEAR(mixture.log_gain(1), std::log(p / 0.2), 1e-6);

@@ -30,17 +30,17 @@ TEST_F(RebuildTest, IsTheStoreThatTheTokenizerWouldHaveMade) {
     writer.describe("2", {7, 1234, "", {{"kind", "page"}}});
   }
   forget(store(), "3");
-  const Tokenizer learnt = tokenizer_of_documents(store(), 300);
+  const Tokenizer learned = tokenizer_of_documents(store(), 300);
   int64_t done = 0;
   const LedgerTotals totals = rebuild_store(
-      store(), [&] { return learnt; }, [&](int64_t documents) { done = documents; });
+      store(), [&] { return learned; }, [&](int64_t documents) { done = documents; });
   EXPECT_EQ(totals.documents, 2);
   EXPECT_EQ(done, 2);
   const MemoStore rebuilt(store());
   EXPECT_EQ(ids(rebuilt), (std::vector<std::string>{"1", "2"}));
   for (const int number : {1, 2})
     EXPECT_EQ(text_of(rebuilt, std::to_string(number)), document_text(number));
-  EXPECT_EQ(rebuilt.tokenizer().vocabulary_size(), learnt.vocabulary_size());
+  EXPECT_EQ(rebuilt.tokenizer().vocabulary_size(), learned.vocabulary_size());
   EXPECT_EQ(verify(rebuilt).digest, rebuilt.digest());
   const DocumentDetails details = rebuilt.ledger().details(rebuilt.ledger().get("2"));
   EXPECT_EQ(details.memorized, 1234);
@@ -48,7 +48,7 @@ TEST_F(RebuildTest, IsTheStoreThatTheTokenizerWouldHaveMade) {
   EXPECT_EQ(details.bytes, std::ssize(document_text(2)));
   EXPECT_TRUE(rebuilt.ledger().searchable());
 
-  MemoStore::create(store("new"), small_memory(), learnt);
+  MemoStore::create(store("new"), small_memory(), learned);
   memorize(store("new"), "2", document_text(2));
   memorize(store("new"), "1", document_text(1));
   EXPECT_EQ(rebuilt.digest(), digest(store("new")));

@@ -16,7 +16,7 @@
 namespace tessera {
 namespace {
 
-/// A text of 400 tokens below 13, and a network that has learnt nothing of it.
+/// A text of 400 tokens below 13, and a network that has learned nothing of it.
 struct Untrained {
   static TokenStream text() {
     std::string bytes;

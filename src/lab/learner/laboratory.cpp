@@ -62,7 +62,7 @@ std::unique_ptr<Learner> learner_of(const Json& configuration, const std::string
   return config::saying_where(where, [&] { return std::make_unique<L>(config); });
 }
 
-/// How a task is learnt that is not a SequenceTask.
+/// How a task is learned that is not a SequenceTask.
 struct LearnerKind {
   std::string_view task;  ///< its name in a table [task]
   std::unique_ptr<Learner> (*make)(const Json& configuration, const std::string& where);

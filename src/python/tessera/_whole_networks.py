@@ -103,8 +103,8 @@ def _restored(
     for dtype in {value.dtype for value in state.values()}:
         module.to(dtype)
     module.load_state_dict(state)
-    for name, is_learnt in learns.items():
-        module.get_parameter(name).requires_grad_(is_learnt)
+    for name, is_learned in learns.items():
+        module.get_parameter(name).requires_grad_(is_learned)
     return module.train(training)
 
 

@@ -30,7 +30,7 @@ std::vector<Tokens> filled_prompts(const std::vector<Prompt>& prompts,
   return result;
 }
 
-/// A memory that has read a prompt, and learnt from the model's last window of it.
+/// A memory that has read a prompt, and learned from the model's last window of it.
 MemoryMixture mixture_after(LanguageModel& model, const Tokens& prompt, const TokenMemory& memory) {
   at::NoGradGuard no_grad;
   MemoryMixture mixture(memory);

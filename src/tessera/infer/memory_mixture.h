@@ -18,8 +18,8 @@ namespace tessera {
 /// over the tokens that were stored after it, and s_0 how often each token occurs in the memory.
 /// q_m is the posterior of m: its likelihood ratio, which the memory gives, times its share c_m of
 /// the tokens so far. a_m is the probability that the text then goes on as it was stored. Both are
-/// learnt from the text itself (Krichevsky and Trofimov 1981): if n of its tokens were read, n_m of
-/// them at length m, of which h_m as they were stored, as far as can be expected from what was
+/// learned from the text itself (Krichevsky and Trofimov 1981): if n of its tokens were read, n_m
+/// of them at length m, of which h_m as they were stored, as far as can be expected from what was
 /// seen,
 ///
 ///   c_m = (n_m + 1/2) / sum over i of (n_i + 1/2),   a_m = (h_m + 1/2) / (n_m + 1).
@@ -39,7 +39,7 @@ class MemoryMixture {
   /// Adds log_gain() to the logits [V] that predict() was given; with an empty memory they keep
   /// their bits.
   void mix(std::span<float> logits) const;
-  /// The text goes on with this token. If it was predicted, c_m and a_m are learnt from it.
+  /// The text goes on with this token. If it was predicted, c_m and a_m are learned from it.
   void append(int64_t token);
 
  private:

@@ -33,7 +33,7 @@ struct Files {
         record(folder / "corpus.json") {}
 };
 
-bool is_learnt(const std::string& tokenizer) {
+bool is_learned(const std::string& tokenizer) {
   return tokenizer == "bpe" || tokenizer == "byte" || tokenizer == "character";
 }
 
@@ -53,7 +53,7 @@ Json fingerprint(const CorpusConfig& config) {
         if (entry.is_regular_file()) add_file(entry.path());
   };
   add(config.text);
-  if (!is_learnt(config.tokenizer)) add(config.tokenizer);
+  if (!is_learned(config.tokenizer)) add(config.tokenizer);
   std::sort(files.begin(), files.end());
   return files;
 }
@@ -218,7 +218,7 @@ void CorpusConfig::check() const {
 }
 
 void CorpusConfig::check_tokenizer() const {
-  if (!is_learnt(tokenizer) && !fs::exists(tokenizer))
+  if (!is_learned(tokenizer) && !fs::exists(tokenizer))
     throw UsageError(
         "data.tokenizer is '{}', expected bpe, byte, character, or the path of a tokenizer{}",
         tokenizer, suggestion(tokenizer, {"bpe", "byte", "character"}));

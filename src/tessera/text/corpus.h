@@ -39,7 +39,7 @@ struct CorpusConfig {
   /// Throws UsageError on a share outside (0, 1), on a vocabulary that no BPE can have, and on
   /// stories beside a text.
   void check() const;
-  /// Throws UsageError unless the tokenizer can be learnt or is a file; a resumed run needs
+  /// Throws UsageError unless the tokenizer can be learned or is a file; a resumed run needs
   /// neither.
   void check_tokenizer() const;
 };

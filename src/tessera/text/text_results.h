@@ -17,7 +17,7 @@ struct NamedText {
 
 /// Adds to a report, for language models trained on one corpus: loss curves, the loss against the
 /// position in the window and how many windows it was measured on, a table of final losses and
-/// speeds, a sample of each, what was not measured, and, for Memory Mosaics, the learnt leaky
+/// speeds, a sample of each, what was not measured, and, for Memory Mosaics, the learned leaky
 /// averages and kernel bandwidths per head.
 void add_text_results(const std::vector<NamedText>& trainings, const Corpus& corpus,
                       StudyResults& results);

@@ -8,7 +8,7 @@
 namespace tessera {
 
 /// The smallest vocabulary that the corpus can have, as far as it is known before the text is read:
-/// data.vocabulary for a BPE that is to be learnt, 257 for bytes, otherwise 1.
+/// data.vocabulary for a BPE that is to be learned, 257 for bytes, otherwise 1.
 int64_t expected_vocabulary(const CorpusConfig& config);
 
 /// Throws UsageError, with the numbers and the keys to change, where a training needs more memory

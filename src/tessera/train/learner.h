@@ -30,7 +30,7 @@ struct ShownMetric {
   int decimals = 2;
 };
 
-/// What somebody scores who has learnt nothing, as the first of Learner::shown() shows it.
+/// What somebody scores who has learned nothing, as the first of Learner::shown() shows it.
 struct TrivialScore {
   std::string strategy;
   double value;
@@ -51,7 +51,7 @@ struct Trained {
   double validation_loss() const;
 };
 
-/// What is learnt: a module, its loss, how it is measured, and what is shown and kept of it. One
+/// What is learned: a module, its loss, how it is measured, and what is shown and kept of it. One
 /// function trains every learner: train().
 ///
 /// Everything random in it must be a function of its arguments, of the configured seed and of

@@ -355,7 +355,7 @@ TEST_F(Evaluating, NumbersAgreeWithEachOther) {
   ASSERT_EQ(run.status, 0) << run.err;
   const auto result = json::parse(run.out);
   const double loss = result["loss"];
-  EXPECT_LT(loss, std::log(257) - 1) << "the model has learnt nothing";
+  EXPECT_LT(loss, std::log(257) - 1) << "the model has learned nothing";
   EXPECT_NEAR(result["perplexity"].get<double>(), std::exp(loss), 1e-9);
   // One byte a token: all but the first are predicted.
   EXPECT_EQ(result["tokens"].get<size_t>(), small_text(400).size() - 1);

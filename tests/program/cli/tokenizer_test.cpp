@@ -9,7 +9,7 @@ using ::testing::HasSubstr;
 
 class TokenizerVerb : public Workplace {
  protected:
-  std::string learnt(const std::string& kind) {
+  std::string learned(const std::string& kind) {
     const std::string file = path(kind + ".json");
     Arguments command = {"tokenizer", "train", path("text.txt"), "--kind", kind, "--out", file};
     if (kind == "bpe") command.insert(command.end(), {"--vocabulary", "300"});
@@ -33,17 +33,17 @@ TEST_F(TokenizerVerb, GivesBackTheBytes) {
   std::string all_bytes = "naïve café <|endoftext|>\n";
   for (int byte = 0; byte < 256; ++byte) all_bytes += static_cast<char>(byte);
   for (const auto& kind : {"bpe", "byte"}) {
-    const std::string tokenizer = learnt(kind);
+    const std::string tokenizer = learned(kind);
     EXPECT_EQ(there_and_back(tokenizer, all_bytes), all_bytes) << kind;
     EXPECT_EQ(there_and_back(tokenizer, ""), "") << kind;
   }
   EXPECT_EQ(there_and_back(path("bpe.json"), all_bytes, {"--json"}), all_bytes);
-  const std::string characters = learnt("character");
+  const std::string characters = learned("character");
   EXPECT_EQ(there_and_back(characters, "the bird sees you."), "the bird sees you.");
 }
 
 TEST_F(TokenizerVerb, KnownIds) {
-  const std::string bytes = learnt("byte");
+  const std::string bytes = learned("byte");
   const Arguments encode = {"tokenizer", "encode", "--tokenizer", bytes};
   EXPECT_EQ(tessera(encode, {.input = "abc"}).out, "97 98 99\n");
   EXPECT_EQ(tessera({"tokenizer", "encode", "--tokenizer", bytes, "--json"}, {.input = "abc"}).out,
@@ -55,7 +55,7 @@ TEST_F(TokenizerVerb, KnownIds) {
 }
 
 TEST_F(TokenizerVerb, TakesIdsOnTheCommandLine) {
-  const std::string bytes = learnt("byte");
+  const std::string bytes = learned("byte");
   const Arguments decode = {"tokenizer", "decode", "--tokenizer", bytes, "--tokens"};
   EXPECT_EQ(done(joined(decode, {"97", "98", "--tokens", "99"})), "abc");
   expect_refused(tessera(joined(decode, {"97", "x"})), 2, "--tokens is 'x', expected a whole");
@@ -66,7 +66,7 @@ TEST_F(TokenizerVerb, TakesIdsOnTheCommandLine) {
 }
 
 TEST_F(TokenizerVerb, RefusesWithTheReason) {
-  const std::string bytes = learnt("byte"), characters = learnt("character");
+  const std::string bytes = learned("byte"), characters = learned("character");
   const auto decode = [&](const std::string& ids) {
     return tessera({"tokenizer", "decode", "--tokenizer", bytes}, {.input = ids});
   };

@@ -226,7 +226,7 @@ TEST_F(Training, WritesSamplesWithACharacterTokenizerThatLacksThePrompt) {
   EXPECT_THAT(run, Not(HasSubstr("QUIZ")));
 }
 
-TEST_F(Training, TakesATokenizerThatWasLearntBefore) {
+TEST_F(Training, TakesATokenizerThatWasLearnedBefore) {
   done({"tokenizer", "train", path("text.txt"), "--vocabulary", "270", "--out", path("t.json")});
   done(train_arguments("run", {"data.tokenizer=" + path("t.json")}));
   // Another tokenizer under the same name is another corpus.

@@ -34,7 +34,7 @@ TrainConfig default_task_training();
 /// The task of a table [task]: its name and any of its keys. Throws UsageError.
 std::unique_ptr<SequenceTask> make_task(config::Json table);
 
-/// What is learnt, what ranks the weights, and what they are tested on: one task, of which each
+/// What is learned, what ranks the weights, and what they are tested on: one task, of which each
 /// takes samples by another seed, or one task each.
 struct TaskSets {
   std::shared_ptr<const SequenceTask> training, validation, test;

@@ -1,4 +1,4 @@
-// How many bits a trained network stores: synthetic people that it has learnt by heart.
+// How many bits a trained network stores: synthetic people that it has learned by heart.
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -116,7 +116,7 @@ double sum_of(const std::vector<double>& bits) {
 }
 
 /// A network after its training.
-struct Learnt {
+struct Learned {
   std::string name;
   int64_t exposures;
   int64_t parameters;
@@ -130,7 +130,7 @@ struct Learnt {
 };
 
 /// Allen-Zhu & Li 2024, definition 3.1: what the losses leave of the bits that there were.
-std::vector<double> learnt_bits(const std::vector<double>& losses) {
+std::vector<double> learned_bits(const std::vector<double>& losses) {
   const std::vector<double> all = entropies();
   std::vector<double> bits = {0};
   for (size_t name = 0; name < kPersonNames; ++name) bits[0] += all[name] - losses[name];
@@ -140,16 +140,16 @@ std::vector<double> learnt_bits(const std::vector<double>& losses) {
   return bits;
 }
 
-/// All that can be learnt, in the same order: who of the N people is meant cannot be known, so that
-/// the loss of the names is log2 N at least.
+/// All that can be learned, in the same order: who of the N people is meant cannot be known, so
+/// that the loss of the names is log2 N at least.
 std::vector<double> all_bits(int64_t people) {
   std::vector<double> losses(kPersonFacts.size(), 0);
   losses[0] = std::log2(people);
-  return learnt_bits(losses);
+  return learned_bits(losses);
 }
 
-Learnt learn(const StudyContext& context, const StoredBitsSettings& settings,
-             const Contestant& network, int64_t exposures) {
+Learned learn(const StudyContext& context, const StoredBitsSettings& settings,
+              const Contestant& network, int64_t exposures) {
   task::TaskTrainingConfig config;
   config.task = {{"name", "people"}, {"people", settings.people}};
   config.model = settings.sized(network.model, /*window=*/64);
@@ -173,7 +173,7 @@ Learnt learn(const StudyContext& context, const StoredBitsSettings& settings,
           learner->parameter_count(),
           state_bytes_per_token(learner->model(), 32),
           result.units_per_second,
-          learnt_bits(losses)};
+          learned_bits(losses)};
 }
 
 /// Bits per number of a correlation memory of as many numbers, which stores keys of people's facts
@@ -193,43 +193,43 @@ std::vector<std::string> bit_names() {
   return names;
 }
 
-/// What each network has learnt, and what there is to learn.
-Table bits_table(const std::vector<Learnt>& all, int64_t people) {
+/// What each network has learned, and what there is to learn.
+Table bits_table(const std::vector<Learned>& all, int64_t people) {
   std::vector<std::string> columns = {"network", "exposures", "parameters", "state (bytes a token)",
                                       "training sequences/s"};
   for (const auto& name : bit_names()) columns.push_back(name);
   columns.insert(columns.end(), {"bits per person", "bits per parameter"});
-  Table table("Bits that were learnt of a person", columns);
+  Table table("Bits that were learned of a person", columns);
   const auto add = [&](std::vector<Cell> row, const std::vector<double>& bits, Cell per_parameter) {
     for (const double one : bits) row.push_back(Cell::fixed(one, 2));
     row.push_back(Cell::fixed(sum_of(bits), 1));
     row.push_back(std::move(per_parameter));
     table.add_row(std::move(row));
   };
-  for (const Learnt& learnt : all)
-    add({learnt.name, learnt.exposures, learnt.parameters, learnt.state_bytes,
-         Cell::fixed(learnt.sequences_per_second, 0)},
-        learnt.bits, Cell::fixed(learnt.per_parameter(people), 3));
+  for (const Learned& learned : all)
+    add({learned.name, learned.exposures, learned.parameters, learned.state_bytes,
+         Cell::fixed(learned.sequences_per_second, 0)},
+        learned.bits, Cell::fixed(learned.per_parameter(people), 3));
   add({"all there is", Cell(), Cell(), Cell(), Cell()}, all_bits(people), Cell());
   return table;
 }
 
-void add_bits(const std::vector<Learnt>& all, int64_t people, StudyResults& results) {
+void add_bits(const std::vector<Learned>& all, int64_t people, StudyResults& results) {
   const auto most = all_bits(people);
   auto bars =
-      std::make_unique<BarChart>("Share of what there is to know", bit_names(), "", "learnt (%)");
+      std::make_unique<BarChart>("Share of what there is to know", bit_names(), "", "learned (%)");
   std::vector<std::string> shares;
-  for (const Learnt& learnt : all) {
-    const std::string name = fmt::format("{}, {} exposures", learnt.name, learnt.exposures);
+  for (const Learned& learned : all) {
+    const std::string name = fmt::format("{}, {} exposures", learned.name, learned.exposures);
     std::vector<double> heights;
-    for (size_t i = 0; i < most.size(); ++i) heights.push_back(100 * learnt.bits[i] / most[i]);
+    for (size_t i = 0; i < most.size(); ++i) heights.push_back(100 * learned.bits[i] / most[i]);
     bars->add(name, std::move(heights));
-    const double per_parameter = learnt.per_parameter(people);
+    const double per_parameter = learned.per_parameter(people);
     results.add_point(
-        {.series = learnt.name, .x = static_cast<double>(learnt.exposures), .y = per_parameter});
-    if (learnt.exposures == 100 || learnt.exposures == 1000)
+        {.series = learned.name, .x = static_cast<double>(learned.exposures), .y = per_parameter});
+    if (learned.exposures == 100 || learned.exposures == 1000)
       results.compare({.what = name + ", bits per parameter",
-                       .published = learnt.exposures == 100 ? 1.0 : 2.0,
+                       .published = learned.exposures == 100 ? 1.0 : 2.0,
                        .ours = per_parameter,
                        .digits = 3,
                        .unlike = "other sizes"});
@@ -239,7 +239,7 @@ void add_bits(const std::vector<Learnt>& all, int64_t people, StudyResults& resu
       "Bits per parameter: {}. A correlation memory of as many numbers as the {} has, planned for "
       "99 of 100 right, holds {:.2f} per number.",
       fmt::join(shares, "; "), all.front().name, correlation_bits(all.front().parameters)));
-  results.add_chart("learnt", std::move(bars),
+  results.add_chart("learned", std::move(bars),
                     "What the loss says of each fact, in percent of the bits that it has.");
   results.add_table("bits", bits_table(all, people));
 }
@@ -249,7 +249,7 @@ void run_stored_bits(StudyContext& context) {
       context.settings(quick_stored_bits(), default_stored_bits(), paper_stored_bits(), kNoSetting);
   const auto chosen = chosen_by_name(networks(), settings.models);
   check_list("exposures", settings.exposures);
-  std::vector<Learnt> all;
+  std::vector<Learned> all;
   for (const Contestant& network : chosen)
     for (const int64_t exposures : settings.exposures)
       all.push_back(learn(context, settings, network, exposures));

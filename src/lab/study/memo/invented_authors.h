@@ -12,7 +12,7 @@ struct AuthorQuestion {
   std::string paraphrase;          ///< the same answer in other words
   std::vector<std::string> wrong;  ///< five others, in these words
 
-  /// As it is learnt: a line.
+  /// As it is learned: a line.
   std::string line() const { return prompt() + answer + "\n"; }
   std::string prompt() const { return "Q: " + question + "\nA: "; }
 };

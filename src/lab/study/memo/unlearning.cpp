@@ -53,7 +53,7 @@ size_t retained_of(int64_t authors, double share) {
   return static_cast<size_t>(all - std::max(1.0, std::round(share * all)));
 }
 
-/// The authors, what is learnt of them, and what is asked.
+/// The authors, what is learned of them, and what is asked.
 class Tofu {
  public:
   Tofu(const UnlearningSettings& settings, uint64_t seed, std::optional<Tokenizer> tokenizer = {})
@@ -84,7 +84,7 @@ class Tofu {
     return measures;
   }
 
-  /// A network that has learnt the lines of the first authors.
+  /// A network that has learned the lines of the first authors.
   std::shared_ptr<LanguageModel> taught(const std::string& kind, size_t authors) const {
     auto model = new_network(kind, settings_.network, tokenizer_.vocabulary_size(), seed_);
     const Lines all = lines(0, authors);
@@ -177,7 +177,7 @@ struct Outcome {
   std::string name;
   double share;
   Measures measures;
-  double quality;  ///< p-value against what never learnt
+  double quality;  ///< p-value against what never learned
 };
 
 /// All parts of the study, each computed when it is first asked for.
@@ -235,7 +235,7 @@ class Unlearning {
     if (!full_) full_ = tofu_.taught("gpt", tofu_.authors().size());
     return full_;
   }
-  /// Has learnt how questions are answered, from other authors.
+  /// Has learned how questions are answered, from other authors.
   std::shared_ptr<LanguageModel> mosaic() {
     if (mosaic_) return mosaic_;
     mosaic_ = Tofu(settings_, context_.seed() + 1, tofu_.tokenizer())
@@ -277,7 +277,7 @@ class Unlearning {
 void tabulate(StudyContext& context, const std::vector<Outcome>& all) {
   Table table(
       "What is left of authors that are to be forgotten. Verbatim: how much of an answer is said "
-      "as it was learnt (ROUGE-L). Exact memorization: share of its tokens that are predicted. "
+      "as it was learned (ROUGE-L). Exact memorization: share of its tokens that are predicted. "
       "Extraction strength: share of it that is predicted once its beginning is given. Utility: "
       "how well what stays is answered",
       {"subject", "forgotten (%)", "forget quality (p)", "utility", "verbatim",
@@ -295,7 +295,7 @@ void tabulate(StudyContext& context, const std::vector<Outcome>& all) {
       context.results().chart_of_points("Forget quality", {"authors forgotten (%)"},
                                         {"p of the Kolmogorov-Smirnov test"}),
       "How probable it is that the truth ratios of forgotten questions come from a model, or a "
-      "store, that never learnt them: 1, they cannot be told apart. A store that forgets has the "
+      "store, that never learned them: 1, they cannot be told apart. A store that forgets has the "
       "bits of one that never held the document, so that it is 1 by construction.");
 }
 
@@ -333,7 +333,7 @@ void run_unlearning(StudyContext& context) {
       "After TOFU (Maini et al. 2024), whose authors GPT-4 wrote and whose models have billions of "
       "parameters: these authors are drawn from lists, with ten facts each that are asked in two "
       "ways, one paraphrase of each answer and five wrong ones, and the networks are small and "
-      "learn nothing else. The tokens are learnt from all authors' lines, also the forgotten "
+      "learn nothing else. The tokens are learned from all authors' lines, also the forgotten "
       "ones'.");
   context.results().add_difference(
       "A store knows the words that it holds and not their paraphrases: its truth ratios are near "

@@ -1,4 +1,4 @@
-// How a Memory Mosaic and a GPT that have learnt from stories read another text: the loss at each
+// How a Memory Mosaic and a GPT that have learned from stories read another text: the loss at each
 // position of the window (Zhang et al. 2024, figure 8).
 
 #include <fmt/format.h>
@@ -140,7 +140,7 @@ void run_out_of_distribution(StudyContext& context) {
   StudyResults& results = context.results();
   add_position_curves(
       abroad, settings.window, "Loss on another text", "other-text",
-      "Figure 8: both have learnt from stories and read a text of another kind. A network "
+      "Figure 8: both have learned from stories and read a text of another kind. A network "
       "that learns in context goes on falling to the right.",
       results);
   add_ranges(abroad, settings.window, results);
@@ -148,7 +148,7 @@ void run_out_of_distribution(StudyContext& context) {
                       "", results);
   add_network_results(trained, corpus, results);
   results.add_difference(fmt::format(
-      "Learnt from: {}. Read: {}. The paper: BabiStories, and the Simple English Wikipedia.",
+      "Learned from: {}. Read: {}. The paper: BabiStories, and the Simple English Wikipedia.",
       corpus.description, other.description));
   add_token_difference(settings.data, corpus, results);
   add_size_difference(settings, 12, results);

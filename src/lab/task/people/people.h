@@ -40,7 +40,7 @@ struct PeopleConfig {
   }
 };
 
-/// Synthetic people to be learnt by heart (Allen-Zhu & Li 2024, section 2.2, bioS): N people with
+/// Synthetic people to be learned by heart (Allen-Zhu & Li 2024, section 2.2, bioS): N people with
 /// names that differ and facts drawn at random. A sample tells all of one person: the name, then a
 /// sentence for each of five facts (a birth date is three values), in random order and in one of
 /// two forms. Samples of any seed are about the same people, each once in N samples. Asked are the

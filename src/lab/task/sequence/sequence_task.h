@@ -67,7 +67,7 @@ struct TaskSample {
   void answer_with_classes(std::span<const int64_t> answer, int64_t width);
 };
 
-/// What somebody scores who has learnt nothing.
+/// What somebody scores who has learned nothing.
 struct Level {
   std::string strategy;
   std::string metric;  ///< "bits per sequence" (wrong ones), "accuracy" (share of right classes) or

@@ -160,7 +160,7 @@ TEST(TaskTraining, IsMeasuredOnAnyTaskThatItsModelFits) {
               HasSubstr("x"));
 }
 
-// Vectors of length 1 alone are learnt; the test has both lengths.
+// Vectors of length 1 alone are learned; the test has both lengths.
 TEST(TaskTraining, MayPractiseOnAnotherTask) {
   const TemporaryFolder folder;
   Json json = small_copy();
