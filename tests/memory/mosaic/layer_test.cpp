@@ -53,6 +53,25 @@ TEST(MemoryLayer, NothingIsReadAtTheEndOfNoSteps) {
   }
 }
 
+/// A layer whose parameters and inputs have fewer bits says what it reads in numbers like its own.
+TEST(MemoryLayer, SlotsOfABFloat16LayerAreThoseThatItReads) {
+  at::manual_seed(2);
+  PersistentMemory memory(kTwelveChannels, /*slots=*/7, /*count=*/2);
+  const at::Tensor x = at::randn({2, 5, 12});
+  const at::Tensor weights = memory->slot_weights(x), contents = memory->slot_contents();
+  memory->to(at::kBFloat16);
+  const at::Tensor rounded = memory->slot_weights(x.to(at::kBFloat16), /*first=*/1);
+  EXPECT_EQ(rounded.scalar_type(), at::kBFloat16);
+  EXPECT_EQ(memory->slot_contents().scalar_type(), at::kBFloat16);
+  EXPECT_TRUE(at::allclose(rounded.to(at::kFloat), weights.slice(1, 1), 0, 0.02));
+  EXPECT_TRUE(at::allclose(memory->slot_contents().to(at::kFloat), contents, 0.02, 0.02));
+  // The reading, projected: [B, t, H, P * M] [H, P * M, D].
+  const at::Tensor read = at::einsum("bthm,hmd->bthd", {rounded, memory->slot_contents()});
+  EXPECT_TRUE(at::allclose(memory->output(read.flatten(2)).to(at::kFloat),
+                           memory->forward(x.to(at::kBFloat16)).slice(1, 1).to(at::kFloat), 0,
+                           0.03));
+}
+
 TEST(MemoryLayer, AStateRefusesRowsThatItDoesNotHave) {
   ContextMemory memory(kTwelveChannels);
   const ContextMemoryState state = memory->read(at::zeros({2, 5, 12}), {}).second;

@@ -68,7 +68,8 @@ at::Tensor PersistentMemoryImpl::slot_weights(const at::Tensor& x, int64_t first
   const at::Tensor queries = key->forward(x).keys.slice(1, first).transpose(1, 2);  // [B, H, t, D]
   std::vector<at::Tensor> weights;  // of each memory [B, H, t, M]
   for (int64_t p = 0; p < slot_keys.size(0); ++p) {
-    const at::Tensor keys = ops::as_floats(slot_keys[p], options_.head_width());  // [H, M, D]
+    const at::Tensor keys =  // [H, M, D]
+        ops::as_floats(slot_keys[p], options_.head_width()).to(queries.scalar_type());
     weights.push_back(queries.matmul(keys.transpose(1, 2)).softmax(-1));
   }
   return at::cat(weights, -1).transpose(1, 2);
@@ -77,7 +78,8 @@ at::Tensor PersistentMemoryImpl::slot_weights(const at::Tensor& x, int64_t first
 at::Tensor PersistentMemoryImpl::slot_contents() const {
   at::NoGradGuard no_grad;
   const int64_t P = slot_values.size(0);
-  const at::Tensor values = ops::as_floats(slot_values, options_.head_width());  // [P, H, M, D]
+  const at::Tensor values =  // [P, H, M, D]
+      ops::as_floats(slot_values, options_.head_width()).to(log_scale.scalar_type());
   return values.transpose(0, 1).flatten(1, 2) * (scale() / P).view({-1, 1, 1});
 }
 
