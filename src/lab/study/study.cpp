@@ -9,6 +9,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <stdexcept>
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
@@ -35,7 +36,7 @@ std::string part_line(const std::string& name, const std::vector<double>& number
 
 std::vector<double> numbers_of(const Json& array) {
   std::vector<double> numbers;
-  for (const Json& number : array)
+  for (const Json& number : array.get_ref<const Json::array_t&>())
     numbers.push_back(number.is_null()   ? std::numeric_limits<double>::quiet_NaN()
                       : number == "inf"  ? kInfinity
                       : number == "-inf" ? -kInfinity
@@ -79,14 +80,14 @@ void KeptParts::read() {
   }
 }
 
-const std::vector<double>* KeptParts::find(const std::string& name, size_t fewest) {
+const std::vector<double>* KeptParts::find(const std::string& name, size_t count) {
   if (!is_read_) read();
   const auto place = parts_.find(name);
   if (place == parts_.end()) return nullptr;
-  if (place->second.size() < fewest)
+  if (place->second.size() != count)
     throw DataError(file_.native(),
                     "the part '{}' has {} numbers, expected {}; remove the file to begin again",
-                    name, place->second.size(), fewest);
+                    name, place->second.size(), count);
   return &place->second;
 }
 
@@ -335,14 +336,17 @@ const std::filesystem::path& StudyContext::folder() const {
   return options_.folder;
 }
 
-std::vector<double> StudyContext::part(const std::string& name, size_t fewest,
+std::vector<double> StudyContext::part(const std::string& name, size_t count,
                                        const std::function<std::vector<double>()>& compute) {
   folder();
-  if (const auto* kept = parts_.find(name, fewest)) return *kept;
+  if (const auto* kept = parts_.find(name, count)) return *kept;
   InterruptGuard::stop_if_interrupted(fmt::format("stopped with {} part{} of {} finished",
                                                   parts_.size(), parts_.size() == 1 ? "" : "s",
                                                   study_.id));
   std::vector<double> numbers = compute();
+  if (numbers.size() != count)
+    throw std::logic_error(fmt::format("the part '{}' of {} was to have {} numbers, it has {}",
+                                       name, study_.id, count, numbers.size()));
   parts_.keep(name, numbers);
   return numbers;
 }

@@ -34,9 +34,9 @@ class KeptParts {
   KeptParts(const std::filesystem::path& folder, std::string revision);
 
   /// Null where the part is not there. Reads the file when it is first called; a last line that was
-  /// cut off counts as not written. Throws DataError on any other damage, also where the part has
-  /// fewer numbers than `fewest`.
-  const std::vector<double>* find(const std::string& name, size_t fewest);
+  /// cut off counts as not written. Throws DataError on any other damage, also where the part
+  /// does not have `count` numbers.
+  const std::vector<double>* find(const std::string& name, size_t count);
   /// Writes the part behind the others. Throws SystemError.
   void keep(const std::string& name, std::vector<double> numbers);
   /// How many there are.
@@ -178,9 +178,9 @@ class StudyContext {
   const std::filesystem::path& folder() const;
 
   /// The numbers of one part of the study: those that an earlier run of it kept in its folder, else
-  /// those that `compute` gives, which are kept there. fewest: so many at least they are. Throws
-  /// Interrupted before the work of a part where a signal has arrived.
-  std::vector<double> part(const std::string& name, size_t fewest,
+  /// those that `compute` gives, which are kept there. count: how many they are. Throws Interrupted
+  /// before the work of a part where a signal has arrived.
+  std::vector<double> part(const std::string& name, size_t count,
                            const std::function<std::vector<double>()>& compute);
   /// The same of a part that is one number.
   double number(const std::string& name, const std::function<double()>& compute) {

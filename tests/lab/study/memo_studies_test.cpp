@@ -187,6 +187,29 @@ TEST_F(MemoStudies, ForgettingGoesOnFromTheAnswersItHas) {
               ContainsRegex("one that never saw the document +no"));
 }
 
+TEST_F(MemoStudies, APartWithANumberMoreIsDamaged) {
+  const auto refusal = [&](const std::string& id, const std::string& part, const Json& settings) {
+    run(id, settings);
+    const auto file = folder_.path() / id / "parts.jsonl";
+    std::string parts = read_file(file);
+    parts.insert(parts.find(R"(],"part":")" + part + '"'), ",1");
+    write_file(file, parts);
+    return test::message_of<DataError>([&] { run(id, settings); });
+  };
+  const Json stored = text(2000);
+  EXPECT_THAT(
+      refusal("forget", "kept",
+              {{"data", stored}, {"dimension", 256}, {"document_tokens", 500}, {"probes", 100}}),
+      HasSubstr("the part 'kept' has 104 numbers, expected 103"));
+  EXPECT_THAT(refusal("natural-text", "planned memory",
+                      {{"data", stored},
+                       {"dimension", 256},
+                       {"tokens", {200}},
+                       {"probes", 50},
+                       {"planned_tokens", 300}}),
+              HasSubstr("the part 'planned memory' has 15 numbers, expected 14"));
+}
+
 TEST_F(MemoStudies, RefuseSettingsThatMakeNoExperiment) {
   EXPECT_THAT(refusal("single-layer", {{"heads", {0}}}), HasSubstr("heads[0] is 0"));
   EXPECT_THAT(refusal("single-layer", {{"accuracy", 1}}), HasSubstr("accuracy is 1"));

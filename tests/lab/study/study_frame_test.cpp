@@ -244,11 +244,19 @@ TEST_F(StudyFrame, GoesOnWhereItWasStopped) {
   run_study(example.study(), options_);
   EXPECT_EQ(example.computed.size(), 7u);
   const std::string revision = R"({"revision":"other"})";
-  write_file(parts, revision + "\n" + R"({"part":"a","numbers":[1,2,3]})" + "\n");
-  EXPECT_THAT(test::message_of<DataError>([&] { run_study(example.study(), options_); }),
-              HasSubstr("the part 'a' has 3 numbers, expected 4; remove the file to begin again"));
-  write_file(parts, "nonsense\n");
-  EXPECT_THROW(run_study(example.study(), options_), DataError);
+  for (const auto& [numbers, count] : {std::pair("[1,2,3]", 3), {"[1,2,3,4,5]", 5}}) {
+    write_file(parts, fmt::format("{}\n{{\"part\":\"a\",\"numbers\":{}}}\n", revision, numbers));
+    EXPECT_THAT(test::message_of<DataError>([&] { run_study(example.study(), options_); }),
+                HasSubstr(fmt::format("the part 'a' has {} numbers, expected 4; remove the file to "
+                                      "begin again",
+                                      count)));
+  }
+  for (const std::string line : {"nonsense", R"({"part":"a","numbers":4})"}) {
+    write_file(parts, fmt::format("{}\n{}\n", revision, line));
+    EXPECT_THAT(test::message_of<DataError>([&] { run_study(example.study(), options_); }),
+                HasSubstr("line 2 is not a part of a study"))
+        << line;
+  }
 }
 
 TEST_F(StudyFrame, RefusesTheFolderOfAnotherStudyOrOfOtherSettings) {

@@ -69,10 +69,10 @@ struct Answers {
     all.insert(all.end(), scores.begin(), scores.end());
     return all;
   }
-  static constexpr size_t kFewestNumbers = 3;  // where there are no scores
+  static constexpr size_t kShares = 3;  // of the numbers, before the scores
   static Answers of_numbers(const std::string& name, const std::vector<double>& numbers) {
     Answers answers{name, {}, numbers[0], numbers[1], numbers[2]};
-    answers.scores.assign(numbers.begin() + kFewestNumbers, numbers.end());
+    answers.scores.assign(numbers.begin() + kShares, numbers.end());
     return answers;
   }
   double share(double count) const { return count / static_cast<double>(scores.size()); }
@@ -126,13 +126,19 @@ class Forgetting {
            other.shards()[0].matrix().bytes() == memory().shards()[0].matrix().bytes();
   }
 
-  Answers ask(const Question& question) {
+  /// Where to ask.
+  std::vector<int64_t> places_of(const Question& question) const {
     const auto tokens = tokens_of(question.document);
     auto places = random_places(kLongestWindow, static_cast<int64_t>(tokens.size()),
                                 settings_.probes, run_seed(seed_, question.document));
     if (question.where == Places::kUnknown)
       std::erase_if(places,
                     [&](int64_t place) { return windows_.contains(window_at(tokens, place)); });
+    return places;
+  }
+
+  Answers ask(const Question& question, std::span<const int64_t> places) {
+    const auto tokens = tokens_of(question.document);
     Answers answers;
     answers.name = question.name;
     const double noise = memory().noise();
@@ -196,8 +202,9 @@ Findings findings_of(StudyContext& context, const ForgetSettings& settings, cons
   progress.advance(found.facts.as_never_seen ? "the memory is bit for bit as if never seen"
                                              : "the memory differs");
   for (const Question& question : kQuestions) {
-    const auto numbers = context.part(question.name, Answers::kFewestNumbers,
-                                      [&] { return forgetting.ask(question).numbers(); });
+    const auto places = forgetting.places_of(question);
+    const auto numbers = context.part(question.name, Answers::kShares + places.size(),
+                                      [&] { return forgetting.ask(question, places).numbers(); });
     found.answers.push_back(Answers::of_numbers(question.name, numbers));
     progress.advance(question.name);
   }

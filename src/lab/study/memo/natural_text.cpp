@@ -244,8 +244,9 @@ std::vector<double> planned_memory(const StudyContext& context, const NaturalTex
 }
 
 void hold_plan(StudyContext& context, const NaturalTextSettings& settings, const StudyText& text) {
-  const auto numbers =
-      context.part("planned memory", 5, [&] { return planned_memory(context, settings, text); });
+  constexpr size_t kRecitals = 5;  // numbers before them
+  const auto numbers = context.part("planned memory", kRecitals + 3 * kTextLayers,
+                                    [&] { return planned_memory(context, settings, text); });
   Table plan("A memory planned in advance (bound code)",
              {"tokens", "error allowed", "d planned", "predicted error", "error", "error, by score",
               "places asked at"});
@@ -257,7 +258,7 @@ void hold_plan(StudyContext& context, const NaturalTextSettings& settings, const
                  {"tokens of the prompt", "the best each time", "looking ahead", "recitals"});
   const int64_t places =
       std::min(settings.recitals, settings.planned_tokens - kRecited - kLongestWindow);
-  for (size_t k = 5; k + 2 < numbers.size(); k += 3)
+  for (size_t k = kRecitals; k < numbers.size(); k += 3)
     recitals.add_row({static_cast<int64_t>(numbers[k]), Cell::fixed(numbers[k + 1], 1),
                       Cell::fixed(numbers[k + 2], 1), places});
   context.results().add_table("recitals", std::move(recitals));

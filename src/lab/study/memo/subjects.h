@@ -70,9 +70,9 @@ struct Measures {
     all.insert(all.end(), ratios.begin(), ratios.end());
     return all;
   }
-  static constexpr size_t kFewestNumbers = 5;  ///< where there are no ratios
+  static constexpr size_t kMeans = 5;  ///< of the numbers, before the ratios
   static Measures of_numbers(const std::vector<double>& all) {
-    return {all[0], all[1], all[2], all[3], all[4], {all.begin() + kFewestNumbers, all.end()}};
+    return {all[0], all[1], all[2], all[3], all[4], {all.begin() + kMeans, all.end()}};
   }
 };
 

@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -66,6 +67,11 @@ class Tofu {
   const Tokenizer& tokenizer() const { return tokenizer_; }
   const std::vector<InventedAuthor>& authors() const { return authors_; }
   size_t retained(double share) const { return retained_of(settings_.authors, share); }
+  /// How many are asked.
+  size_t forgotten_questions(double share) const {
+    const size_t all = (authors_.size() - retained(share)) * authors_.front().questions.size();
+    return std::min(all, static_cast<size_t>(settings_.probes));
+  }
   Lines lines(size_t first, size_t end) const {
     Lines lines;
     for (size_t a = first; a < end; ++a)
@@ -226,8 +232,8 @@ class Unlearning {
   template <typename Compute>
   Measures part(const std::string& name, double share, const Compute& compute) {
     const std::string whole = fmt::format("{}, {:g} %", name, 100 * share);
-    const auto numbers =
-        context_.part(whole, Measures::kFewestNumbers, [&] { return compute().numbers(); });
+    const auto numbers = context_.part(whole, Measures::kMeans + tofu_.forgotten_questions(share),
+                                       [&] { return compute().numbers(); });
     progress_.advance(whole);
     return Measures::of_numbers(numbers);
   }
