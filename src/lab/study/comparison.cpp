@@ -55,6 +55,14 @@ std::string depth_text(int64_t blocks) {
   return fmt::format("{} block{}", blocks, blocks == 1 ? "" : "s");
 }
 
+std::string deviation_text(const Spread& score, int decimals) {
+  return score.runs > 1 ? fmt::format(" ± {:.{}f}", score.deviation, decimals) : "";
+}
+
+std::string with_deviation(const std::string& what, const Spread& score, int decimals) {
+  return score.runs > 1 ? fmt::format("{} (ours{})", what, deviation_text(score, decimals)) : what;
+}
+
 std::string folder_name(std::string_view name) {
   std::string folder;
   bool is_between = false;

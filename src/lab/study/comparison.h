@@ -14,6 +14,7 @@
 
 #include "lab/study/study.h"
 #include "tessera/base/error.h"
+#include "tessera/base/statistics.h"
 #include "tessera/base/suggestion.h"
 #include "tessera/text/corpus.h"
 #include "tessera/train/learner.h"
@@ -67,6 +68,11 @@ bool has_heads(const config::Json& model);
 
 /// How deep a network is: "1 block", "4 blocks".
 std::string depth_text(int64_t blocks);
+
+/// " ± 1.51": the deviation over several trainings; nothing for one.
+std::string deviation_text(const Spread& score, int decimals);
+/// What is compared with a published number: "STM, wrong bits (ours ± 1.51)".
+std::string with_deviation(const std::string& what, const Spread& score, int decimals);
 
 /// A name as one of a folder or a file: letters and digits, in lower case, a hyphen for whatever
 /// lies between them. "STM, n_q = 8" -> "stm-n-q-8".

@@ -77,6 +77,21 @@ TEST_F(StmStudies, HullsAndToursAreMeasuredByTheirNumberOfPoints) {
   for (const auto& [what, reason] : of_tours) EXPECT_EQ(reason, "either direction") << what;
 }
 
+TEST_F(StmStudies, ScoresOfSeveralTrainingsHaveTheirDeviation) {
+  Json settings = tiny();
+  settings["models"] = {"STM"};
+  settings["runs"] = 2;
+  for (const char* id : {"copy", "priority-sort", "convex-hull", "travelling-salesman",
+                         "shortest-path", "spanning-tree"}) {
+    SCOPED_TRACE(id);
+    const StudyResults results = run(id, settings);
+    EXPECT_THAT(results.summary(),
+                testing::ContainsRegex("After training, [^:]+: STM [0-9.]+ ± [0-9.]+\\."));
+    for (const Comparison& row : results.comparisons())
+      EXPECT_THAT(row.what, testing::ContainsRegex("\\(ours ± [0-9.]+\\)$"));
+  }
+}
+
 TEST_F(StmStudies, SayWhereAPublishedScoreIsOfSomethingElse) {
   const StudyResults copy = run("copy", tiny());
   EXPECT_EQ(copy.comparisons().front().unlike, "other sizes");

@@ -107,7 +107,7 @@ struct Result {
   int64_t parameters = 0;
   std::filesystem::path first_run;  ///< of by_seed
 
-  double mean() const { return spread_of(by_seed).mean; }
+  Spread loss() const { return spread_of(by_seed); }
 };
 
 TrainedNetwork train_once(NetworkSettings settings, Contestant network, double rate, uint64_t seed,
@@ -179,11 +179,6 @@ void add_budget_curves(const std::vector<Result>& outcomes, const std::string& w
       "Each with its best learning rate, on the half of the validation text that chooses.");
 }
 
-std::string deviation_text(const Result& result) {
-  const Spread spread = spread_of(result.by_seed);
-  return spread.runs < 2 ? "" : fmt::format(" ± {:.4f}", spread.deviation);
-}
-
 /// The text in the study's words, and as the [data] table has it.
 std::string name_of(const std::string& text) {
   return text.empty() ? "the machine's text" : text;
@@ -211,13 +206,14 @@ struct Tables {
   void add(const std::string& text, int64_t channels, const std::vector<Result>& outcomes) {
     for (size_t i = 0; i < outcomes.size(); ++i) {
       const Result& outcome = outcomes[i];
+      const Spread loss = outcome.loss();
       losses.add_row({text, channels, budget_networks()[i].name, outcome.parameters,
-                      fmt::format("{:.4f}{}", outcome.mean(), deviation_text(outcome)),
-                      Cell::fixed(outcome.mean() / outcomes[0].mean(), 4),
+                      fmt::format("{:.4f}{}", loss.mean, deviation_text(loss, 4)),
+                      Cell::fixed(loss.mean / outcomes[0].loss().mean, 4),
                       fmt::format("{}", outcome.best_rate)});
-      for (const auto& [rate, loss] : outcome.by_rate)
+      for (const auto& [rate, found] : outcome.by_rate)
         searches.add_row({text, channels, budget_networks()[i].name, fmt::format("{}", rate),
-                          Cell::fixed(loss, 4)});
+                          Cell::fixed(found, 4)});
     }
   }
 };
@@ -249,7 +245,7 @@ void train_on(const std::string& text, const Halves& halves, const std::string& 
       context.results().compare(
           {.what = fmt::format("{} over GPT, {}", budget_networks()[i].name, where),
            .published = kPublishedRatio,
-           .ours = outcomes[i].mean() / outcomes[0].mean(),
+           .ours = outcomes[i].loss().mean / outcomes[0].loss().mean,
            .digits = 4});
   }
 }

@@ -113,17 +113,17 @@ std::vector<TrainedContestant<task::TaskLearner>> compare_on_combinatorial(
   return models;
 }
 
-/// Right answers on a task, as a mean over the trainings, percent. Throws Interrupted.
-double accuracy_on(const task::SequenceTask& task,
+/// Right answers on a task over the trainings, percent. Throws Interrupted.
+Spread accuracy_on(const task::SequenceTask& task,
                    const TrainedContestant<task::TaskLearner>& model, std::FILE* progress) {
-  double sum = 0;
+  std::vector<double> found;
   try {
     for (const auto& training : model.trainings)
-      sum += 100 * training.learner->test_on(task, progress).at("accuracy");
+      found.push_back(100 * training.learner->test_on(task, progress).at("accuracy"));
   } catch (const Interrupted& missing) {
     throw Interrupted(fmt::format("stopped after the trainings; not measured: {}", missing.what()));
   }
-  return sum / static_cast<double>(model.trainings.size());
+  return spread_of(found);
 }
 
 /// Measures as table 3 does: what was trained on all numbers of points, on 5 and on 10 points
@@ -145,14 +145,16 @@ void compare_on_points(StudyContext& context, const std::string& task_name,
     Task of_points = settings.task;
     of_points.min_points = of_points.max_points = points;
     const auto task = task::make_task(task_name, config::to_json(of_points));
-    for (const auto& model : models)
-      if (scores.contains(model.name))
-        context.results().compare(
-            {.what = fmt::format("{}, {} points, right answers (%)", model.name, points),
-             .published = scores.at(model.name),
-             .ours = accuracy_on(*task, model, context.progress()),
-             .digits = 4,
-             .unlike = as_published ? unlike : "trained on " + trained_on});
+    for (const auto& model : models) {
+      if (!scores.contains(model.name)) continue;
+      const Spread found = accuracy_on(*task, model, context.progress());
+      const std::string what = fmt::format("{}, {} points, right answers (%)", model.name, points);
+      context.results().compare({.what = with_deviation(what, found, 2),
+                                 .published = scores.at(model.name),
+                                 .ours = found.mean,
+                                 .digits = 4,
+                                 .unlike = as_published ? unlike : "trained on " + trained_on});
+    }
   }
   if (settings.task.coordinates != papers.coordinates)
     context.results().add_difference(

@@ -105,14 +105,16 @@ void add_comparison(const std::vector<TrainedContestant<task::TaskLearner>>& com
     runs.name = contestant.name;
     runs.parameters = contestant.first().learner->parameter_count();
     for (const auto& training : contestant.trainings) runs.runs.push_back(training.trained);
-    const double score = runs.score(metric).mean;
-    scores.push_back(fmt::format("{} {:.{}f}", contestant.name, score, metric.decimals));
+    const Spread score = runs.score(metric);
+    scores.push_back(fmt::format("{} {:.{}f}{}", contestant.name, score.mean, metric.decimals,
+                                 deviation_text(score, metric.decimals)));
     if (contestant.published)
-      results.compare({.what = contestant.name + ", " + metric.label,
-                       .published = *contestant.published,
-                       .ours = score,
-                       .digits = 4,
-                       .unlike = unlike});
+      results.compare(
+          {.what = with_deviation(contestant.name + ", " + metric.label, score, metric.decimals),
+           .published = *contestant.published,
+           .ours = score.mean,
+           .digits = 4,
+           .unlike = unlike});
   }
   results.conclude(fmt::format("After training, {}: {}.", metric.label, fmt::join(scores, ", ")));
   add_training_results(all, learner.shown(), learner.trivial_scores(), results);
