@@ -50,7 +50,12 @@ at::Tensor StoredPairs::store_and_retrieve_evicting(const at::Tensor& keys,
                                                     const at::Tensor& queries,
                                                     ops::Precision precision) {
   reserve(keys, bound());
-  const auto as_read = [&](const at::Tensor& pairs) { return ops::as_floats(kept(pairs), width_); };
+  const auto like_queries = [&](const at::Tensor& floats) {
+    return floats.to(queries.scalar_type());
+  };
+  const auto as_read = [&](const at::Tensor& pairs) {
+    return like_queries(ops::as_floats(kept(pairs), width_));
+  };
   const std::vector<int64_t> slots = next_slots();
   std::vector<at::Tensor> old_keys, old_values;
   for (int64_t row = 0; row < rows(); ++row) {
@@ -60,8 +65,8 @@ at::Tensor StoredPairs::store_and_retrieve_evicting(const at::Tensor& keys,
   const ops::CausalReadOptions newer = {.precision = precision};
   const ops::CausalReadOptions older = {.lag = queries.size(1) + 1 - bound(),
                                         .precision = precision};
-  const auto [values_of_old, sums_of_old] =
-      ops::causal_read_with_sums(queries.flip(1), at::cat(old_keys), at::cat(old_values), older);
+  const auto [values_of_old, sums_of_old] = ops::causal_read_with_sums(
+      queries.flip(1), like_queries(at::cat(old_keys)), like_queries(at::cat(old_values)), older);
   const ops::CausalReading old = {values_of_old.flip(1), sums_of_old.flip(2)};
   const at::Tensor read =
       ops::joined(old, ops::causal_read_with_sums(queries, as_read(keys), as_read(values), newer));
