@@ -249,6 +249,30 @@ TEST(CausalReads, AKeyThatIsNotANumberIsSeenByAllThatReadIt) {
   }
 }
 
+TEST(CausalReads, WhatIsNotANumberStaysInItsSequenceAndHead) {
+  at::manual_seed(16);
+  const auto with_nan = [](at::Tensor x) {
+    x[0][x.size(1) / 2][0][3] = NAN;
+    return x;
+  };
+  for (const Precision precision : {Precision::kFloat32, Precision::kBFloat16})
+    for (const int64_t T : {33, 70, 273})  // parts of a tile, and of a block of pairs
+      for (int wrong = 0; wrong < 4; ++wrong) {
+        std::vector<at::Tensor> all;  // queries, keys, values and the gradient of the reading
+        for (int i = 0; i < 4; ++i) {
+          const at::Tensor x = at::randn({2, T, 2, 24});
+          all.push_back((i == wrong ? with_nan(x) : x).set_requires_grad(i < 3));
+        }
+        const at::Tensor read = attention(0.5, {}, {}, precision)({all[0], all[1], all[2]});
+        read.backward(all[3]);
+        for (const at::Tensor& x : {read, all[0].grad(), all[1].grad(), all[2].grad()}) {
+          const at::Tensor finite = x.isfinite().all(3).all(1);  // [B, H]
+          finite[0][0] = true;
+          EXPECT_TRUE(finite.all().item<bool>()) << T << " " << wrong;
+        }
+      }
+}
+
 TEST(CausalReads, TheFutureDoesNotLeak) {
   at::manual_seed(7);
   at::Tensor keys = at::randn({1, 130, 2, 8}), values = at::randn({1, 130, 2, 8});
