@@ -192,7 +192,8 @@ TEST_F(MemoStudies, APartWithANumberMoreIsDamaged) {
     run(id, settings);
     const auto file = folder_.path() / id / "parts.jsonl";
     std::string parts = read_file(file);
-    parts.insert(parts.find(R"(],"part":")" + part + '"'), ",1");
+    const std::string before = R"({"part":")" + part + R"(","numbers":[)";
+    parts.insert(parts.find(before) + before.size(), "1,");
     write_file(file, parts);
     return test::message_of<DataError>([&] { run(id, settings); });
   };
