@@ -42,7 +42,7 @@ void forget_document(Ledger& ledger, const std::string& id) {
 /// As if there were files with these digests.
 void settle(Ledger& ledger) {
   ledger.settle(std::array<std::string, 2>{"one", "two"});
-  ledger.tidy();
+  ledger.tidy(Readers::kPass);
 }
 
 /// A ledger of a few pages of the smallest size: more of its bytes mean something.
