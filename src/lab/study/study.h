@@ -237,23 +237,6 @@ struct Study {
   std::function<void(StudyContext&)> run;
 };
 
-/// A paper, whose studies have ids that begin alike.
-struct Paper {
-  std::string_view id;    ///< "scaling-laws"
-  std::string_view name;  ///< "Cabannes, Dohmatob, Bietti 2024"
-
-  /// study: "fig1".
-  Study study(std::string_view study, std::string title, std::string figure, StudyCost cost,
-              std::function<void(StudyContext&)> run) const {
-    return {fmt::format("{}/{}", id, study),
-            std::move(title),
-            std::string(name),
-            std::move(figure),
-            cost,
-            std::move(run)};
-  }
-};
-
 /// Every study, in the order of the papers.
 const std::vector<Study>& all_studies();
 

@@ -112,9 +112,10 @@ TEST_F(StmStudies, SayWhereAPublishedScoreIsOfSomethingElse) {
 
 // Le et al. 2020, appendix F.
 TEST_F(StmStudies, ThePapersTuringMachineHasFiveHeadsToSort) {
-  EXPECT_THAT(describe_settings(stm_study::priority_sort()),
+  EXPECT_THAT(describe_settings(find_study(all_studies(), "stm/priority-sort")),
               HasSubstr("baselines.ntm.heads = 1 (quick 1, paper 5)"));
-  EXPECT_THAT(describe_settings(stm_study::copy()), HasSubstr("baselines.ntm.heads = 1  "));
+  EXPECT_THAT(describe_settings(find_study(all_studies(), "stm/copy")),
+              HasSubstr("baselines.ntm.heads = 1  "));
 }
 
 TEST_F(StmStudies, BabiComparesTheErrorOfEveryTask) {

@@ -329,7 +329,9 @@ void add_mqar_differences(const MqarSettings& settings, StudyResults& results) {
       "The paper draws its results as curves, so there are no numbers of it to compare with.");
 }
 
-void run_mqar(StudyContext& context) {
+}  // namespace
+
+void mqar(StudyContext& context) {
   const MqarSettings settings =
       context.settings(quick_mqar(), default_mqar(), paper_mqar(), kNoSetting);
   std::vector<Outcome> outcomes;
@@ -338,14 +340,6 @@ void run_mqar(StudyContext& context) {
   for (const Rung& rung : rungs_of(settings)) add_rung(outcomes, settings, rung, context.results());
   context.results().add_table("networks", outcome_table(outcomes));
   add_mqar_differences(settings, context.results());
-}
-
-}  // namespace
-
-Study mqar() {
-  return of_paper("Arora et al. 2023")
-      .study("mqar", "Multi-query associative recall: right answers by the size of the state",
-             "beside figure 2", {about(100), about(2400)}, run_mqar);
 }
 
 }  // namespace tessera::benchmark_study

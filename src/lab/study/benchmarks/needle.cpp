@@ -293,7 +293,9 @@ void add_needle_differences(const NeedleSettings& settings, StudyResults& result
       settings.layers, settings.channels, settings.window));
 }
 
-void run_needle(StudyContext& context) {
+}  // namespace
+
+void needle(StudyContext& context) {
   const NeedleSettings settings = context.settings(quick_needle(), default_needle(), kNoSetting);
   const std::vector<Reader> chosen = chosen_by_name(readers(), settings.models);
   check_list("windows", settings.windows);
@@ -320,14 +322,6 @@ void run_needle(StudyContext& context) {
   add_depths(all, settings, results);
   results.add_table("networks", network_table(networks, settings.window));
   add_needle_differences(settings, results);
-}
-
-}  // namespace
-
-Study needle() {
-  return of_paper("Hsieh et al. 2024")
-      .study("needle", "Needles in stories longer than the training window", "after RULER",
-             {took(20), about(2400)}, run_needle);
 }
 
 }  // namespace tessera::benchmark_study

@@ -244,7 +244,9 @@ void add_bits(const std::vector<Learned>& all, int64_t people, StudyResults& res
   results.add_table("bits", bits_table(all, people));
 }
 
-void run_stored_bits(StudyContext& context) {
+}  // namespace
+
+void stored_bits(StudyContext& context) {
   const StoredBitsSettings settings =
       context.settings(quick_stored_bits(), default_stored_bits(), paper_stored_bits(), kNoSetting);
   const auto chosen = chosen_by_name(networks(), settings.models);
@@ -263,14 +265,6 @@ void run_stored_bits(StudyContext& context) {
       settings.people, settings.layers, settings.channels));
   results.add_difference(
       "Only names and values are trained on: the other words of a sentence tell nothing.");
-}
-
-}  // namespace
-
-Study stored_bits() {
-  return of_paper("Allen-Zhu & Li 2024")
-      .study("stored-bits", "Bits that a trained network stores", "after figure 1",
-             {took(12), about(1500)}, run_stored_bits);
 }
 
 }  // namespace tessera::benchmark_study

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "lab/learner/sequence/task_learner.h"
@@ -11,11 +10,6 @@
 
 /// Benchmarks of others on which the networks of several papers are compared.
 namespace tessera::benchmark_study {
-
-/// They stand together, of whichever paper each is.
-constexpr Paper of_paper(std::string_view name) {
-  return {"benchmarks", name};
-}
 
 /// Bytes of the numbers that the model keeps of one sequence of so many tokens, measured: those of
 /// the tensors of its state, but for counters.
@@ -55,8 +49,9 @@ BestRate train_at_best_rate(const StudyContext& context, const task::TaskTrainin
                             const std::vector<double>& rates, double solved,
                             const std::string& name, const std::string& folder);
 
-Study mqar();
-Study needle();
-Study stored_bits();
+// A function for each study; all_studies.cpp has their ids and titles.
+void mqar(StudyContext& context);
+void needle(StudyContext& context);
+void stored_bits(StudyContext& context);
 
 }  // namespace tessera::benchmark_study

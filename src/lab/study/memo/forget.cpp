@@ -271,7 +271,9 @@ void draw(StudyContext& context, const std::vector<Answers>& all, double thresho
       "alone is expected to reach.");
 }
 
-void run_forget(StudyContext& context) {
+}  // namespace
+
+void forget(StudyContext& context) {
   const ForgetSettings quick{.dimension = 512, .document_tokens = 1500, .probes = 300};
   const ForgetSettings settings = context.settings(quick, ForgetSettings(), kNoSetting);
   check_text_memory(settings.dimension, settings.error_rate);
@@ -286,13 +288,6 @@ void run_forget(StudyContext& context) {
       "The paper forgets by subtracting float products, up to rounding, and shows no experiment of "
       "it. Text: the beginning of " +
       text.description + ".");
-}
-
-}  // namespace
-
-Study forget() {
-  return kPaper.study("forget", "What is left of a document that was forgotten", "not in the paper",
-                      {about(5), about(60)}, run_forget);
 }
 
 }  // namespace tessera::memo_study

@@ -269,7 +269,9 @@ void check_multi_layer(const MultiLayerSettings& settings) {
   for (const Run& run : runs_of(settings)) memo_config(settings, run).check();
 }
 
-void run_multi_layer(StudyContext& context) {
+}  // namespace
+
+void multi_layer(StudyContext& context) {
   MultiLayerSettings quick, paper;
   quick.dimensions = {256};
   quick.layer_dimension = 256;
@@ -313,13 +315,6 @@ void run_multi_layer(StudyContext& context) {
   context.results().add_difference(
       "The standard errors take answers as independent; those of one memory share its noise, and a "
       "draw of decoys alone moves the recall by up to 0.1.");
-}
-
-}  // namespace
-
-Study multi_layer() {
-  return kPaper.study("multi-layer", "How much text a memory of several layers recalls", "figure 4",
-                      {took(14), about(600)}, run_multi_layer);
 }
 
 }  // namespace tessera::memo_study

@@ -275,7 +275,9 @@ void check_natural_text(const NaturalTextSettings& settings) {
                      settings.planned_error);
 }
 
-void run_natural_text(StudyContext& context) {
+}  // namespace
+
+void natural_text(StudyContext& context) {
   const NaturalTextSettings quick{.dimension = 512,
                                   .tokens = {1000, 4000},
                                   .probes = 300,
@@ -291,13 +293,6 @@ void run_natural_text(StudyContext& context) {
   context.results().add_difference(
       "The paper stores uniform random tokens only. Text: the beginning of " + text.description +
       ", as one document.");
-}
-
-}  // namespace
-
-Study natural_text() {
-  return kPaper.study("natural-text", "How much natural text each code recalls", "not in the paper",
-                      {about(20), about(300)}, run_natural_text);
 }
 
 }  // namespace tessera::memo_study

@@ -117,7 +117,9 @@ void count_vectors(StudyContext& context, const NearlyOrthogonalSettings& settin
   chart.add(std::move(law));
 }
 
-void run_nearly_orthogonal(StudyContext& context) {
+}  // namespace
+
+void nearly_orthogonal(StudyContext& context) {
   const NearlyOrthogonalSettings quick{.dimensions = {64, 256}, .most = 1024};
   const NearlyOrthogonalSettings settings =
       context.settings(quick, NearlyOrthogonalSettings(), kNoSetting);
@@ -145,13 +147,6 @@ void run_nearly_orthogonal(StudyContext& context) {
       "The bound that the appendix prints, m ≤ exp(8 (ε² - 4/3 ε³) d), does not follow from its "
       "corollary, which gives m ≤ exp((ε²/32 - ε³/96) d): it multiplies by 4 where it should "
       "divide, and doubles ε where it should halve it.");
-}
-
-}  // namespace
-
-Study nearly_orthogonal() {
-  return kPaper.study("nearly-orthogonal", "How many nearly orthogonal vectors a space holds",
-                      "appendix A", {took(1), about(60)}, run_nearly_orthogonal);
 }
 
 }  // namespace tessera::memo_study

@@ -301,7 +301,9 @@ void check_single_layer(const SingleLayerSettings& settings) {
     throw UsageError("accuracy is {}, expected a number between chance and 1", settings.accuracy);
 }
 
-void run_single_layer(StudyContext& context) {
+}  // namespace
+
+void single_layer(StudyContext& context) {
   SingleLayerSettings quick, paper;
   quick.heads = {4};
   quick.widths = {16, 64};
@@ -320,13 +322,6 @@ void run_single_layer(StudyContext& context) {
   context.results().add_difference(
       "The accuracy is measured near the capacity only: the noise law says where to begin, and "
       "batches are stored or forgotten one by one from there.");
-}
-
-}  // namespace
-
-Study single_layer() {
-  return kPaper.study("single-layer", "How many pairs one correlation memory holds", "figure 3",
-                      {about(10), about(300)}, run_single_layer);
 }
 
 }  // namespace tessera::memo_study

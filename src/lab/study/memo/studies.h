@@ -15,8 +15,6 @@
 /// al. 2025).
 namespace tessera::memo_study {
 
-constexpr Paper kPaper = {"memo", "Zanzotto et al. 2025"};
-
 /// Whole numbers below `bound`, by a seed and a stream of it: [sizes], kLong.
 at::Tensor random_tokens(at::IntArrayRef sizes, int64_t bound, uint64_t seed, uint64_t stream);
 
@@ -64,11 +62,12 @@ std::vector<std::span<const int32_t>> contexts_before(std::span<const int32_t> t
 /// How often each token of the vocabulary occurs, plus one.
 std::vector<double> counts_of(std::span<const int32_t> tokens, int64_t vocabulary);
 
-Study single_layer();
-Study multi_layer();
-Study nearly_orthogonal();
-Study natural_text();
-Study forget();
-Study unlearning();
+// A function for each study; all_studies.cpp has their ids and titles.
+void single_layer(StudyContext& context);
+void multi_layer(StudyContext& context);
+void nearly_orthogonal(StudyContext& context);
+void natural_text(StudyContext& context);
+void forget(StudyContext& context);
+void unlearning(StudyContext& context);
 
 }  // namespace tessera::memo_study

@@ -319,7 +319,9 @@ void check_unlearning(const UnlearningSettings& settings) {
   if (!(settings.beta > 0)) throw UsageError("beta is {}, expected more than 0", settings.beta);
 }
 
-void run_unlearning(StudyContext& context) {
+}  // namespace
+
+void unlearning(StudyContext& context) {
   UnlearningSettings quick;
   quick.authors = 10;
   quick.shares = {0.2};
@@ -344,14 +346,6 @@ void run_unlearning(StudyContext& context) {
   context.results().add_difference(
       "A store knows the words that it holds and not their paraphrases: its truth ratios are near "
       "1 also for authors that it keeps, and its utility, a harmonic mean, is near 0.");
-}
-
-}  // namespace
-
-Study unlearning() {
-  return Paper{kPaper.id, "Maini et al. 2024"}.study(
-      "unlearning", "Unlearning: a store that forgets beside networks that unlearn",
-      "not in the paper of MeMo", {about(10), took(533)}, run_unlearning);
 }
 
 }  // namespace tessera::memo_study

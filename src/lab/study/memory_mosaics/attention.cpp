@@ -161,7 +161,9 @@ void add_decay_picture(const at::Tensor& decay, const at::Tensor& weights, Study
                     "keys look.");
 }
 
-void run_attention(StudyContext& context) {
+}  // namespace
+
+void attention(StudyContext& context) {
   const AttentionSettings settings =
       context.settings(quick_attention(), default_attention(), paper_attention(), kNoSetting);
   StudyResults& results = context.results();
@@ -196,13 +198,6 @@ void run_attention(StudyContext& context) {
                   settings.heads, settings.channels, settings.window, kLongerBy * settings.window,
                   settings.train.steps, corpus.description));
   add_token_difference(settings.data, corpus, results);
-}
-
-}  // namespace
-
-Study attention() {
-  return kPaper.study("attention", "What the last position reads", "figures 14 to 16",
-                      {took(21), took(630)}, run_attention);
 }
 
 }  // namespace tessera::memory_mosaics_study

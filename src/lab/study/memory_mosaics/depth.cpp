@@ -53,7 +53,9 @@ double published_ratio(int64_t depth) {
   return depth == 1 ? 1.9 / 2.0 : depth == 12 ? kPublishedRatio : NAN;
 }
 
-void run_depth(StudyContext& context) {
+}  // namespace
+
+void depth(StudyContext& context) {
   const DepthSettings settings =
       context.settings(quick_depth(), default_depth(), paper_depth(), kNoSetting);
   check_list("depths", settings.depths);
@@ -88,13 +90,6 @@ void run_depth(StudyContext& context) {
       "all; the paper: 768 channels, 80,000 steps of 512 windows of 512 tokens, tuned on the GPT.",
       fmt::join(settings.depths, ", "), settings.channels, settings.train.steps,
       settings.train.batch * settings.train.accumulation, settings.window));
-}
-
-}  // namespace
-
-Study depth() {
-  return kPaper.study("depth", "Memory Mosaics and GPTs of several depths", "figures 7 and 13",
-                      {took(30), took(1535)}, run_depth);
 }
 
 }  // namespace tessera::memory_mosaics_study

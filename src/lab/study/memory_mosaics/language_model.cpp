@@ -63,7 +63,9 @@ void conclude(const std::vector<TrainedNetwork>& trained, StudyResults& results)
       mosaic < gpt ? "lower" : "higher"));
 }
 
-void run_language_model(StudyContext& context) {
+}  // namespace
+
+void language_model(StudyContext& context) {
   const NetworkSettings settings = context.settings(
       quick_language_model(), default_language_model(), paper_network_settings(), kNoSetting);
   const Corpus corpus = prepare_study_corpus(settings.data, context);
@@ -81,13 +83,6 @@ void run_language_model(StudyContext& context) {
   add_text_difference(settings.data, corpus, results);
   add_size_difference(settings, 12, results);
   add_commands(context, results);
-}
-
-}  // namespace
-
-Study language_model() {
-  return kPaper.study("language-model", "A Memory Mosaic beside a GPT of the same size", "figure 7",
-                      {about(60), took(900)}, run_language_model);
 }
 
 }  // namespace tessera::memory_mosaics_study

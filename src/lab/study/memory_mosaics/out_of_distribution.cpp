@@ -110,7 +110,9 @@ void add_ranges(const std::vector<ReadText>& readers, int64_t window, StudyResul
   results.add_table("ranges", std::move(table));
 }
 
-void run_out_of_distribution(StudyContext& context) {
+}  // namespace
+
+void out_of_distribution(StudyContext& context) {
   const OutOfDistributionSettings settings =
       context.settings(quick_out_of_distribution(), default_out_of_distribution(),
                        paper_out_of_distribution(), kNoSetting);
@@ -152,13 +154,6 @@ void run_out_of_distribution(StudyContext& context) {
       corpus.description, other.description));
   add_token_difference(settings.data, corpus, results);
   add_size_difference(settings, 12, results);
-}
-
-}  // namespace
-
-Study out_of_distribution() {
-  return kPaper.study("out-of-distribution", "Reading a text of another kind", "figure 8",
-                      {took(18), about(90)}, run_out_of_distribution);
 }
 
 }  // namespace tessera::memory_mosaics_study

@@ -292,7 +292,9 @@ void draw(const std::vector<Reader>& readers, const Scores& scores, StudyResults
                     "probability than every wrong one. Whiskers: one standard error.");
 }
 
-void run_prompts(StudyContext& context) {
+}  // namespace
+
+void prompts(StudyContext& context) {
   const PromptSettings settings = context.settings(quick_prompt_settings(), prompt_settings(),
                                                    paper_prompt_settings(), kNoSetting);
   const Readers readers = make_readers(settings, context);
@@ -307,13 +309,6 @@ void run_prompts(StudyContext& context) {
       "reader. The questions with their known answers are ours; the paper has no number for them.");
   results.add_command("More such questions, as JSON lines:",
                       "tessera data stories --out stories --questions 1000");
-}
-
-}  // namespace
-
-Study prompts() {
-  return kPaper.study("prompts", "The 24 prompts, and questions about stories", "tables 4 and 5",
-                      {took(84), took(990)}, run_prompts);
 }
 
 }  // namespace tessera::memory_mosaics_study

@@ -418,7 +418,9 @@ std::vector<Experiment> experiments_of(const StudyContext& context,
   return experiments;
 }
 
-void run_regbench(StudyContext& context) {
+}  // namespace
+
+void regbench(StudyContext& context) {
   const RegBenchSettings settings =
       context.settings(quick_regbench(), default_regbench(), paper_regbench(), {"task"});
   std::vector<RegBenchOutcome> outcomes;
@@ -441,13 +443,6 @@ void run_regbench(StudyContext& context) {
   results.add_table("networks", network_table(outcomes));
   add_comparisons(outcomes, results);
   add_regbench_differences(settings, results);
-}
-
-}  // namespace
-
-Study regbench() {
-  return kPaper.study("regbench", "Learning random languages in context", "figure 9, table 3",
-                      {took(216), took(2330)}, run_regbench);
 }
 
 }  // namespace tessera::memory_mosaics_study

@@ -250,7 +250,9 @@ void train_on(const std::string& text, const Halves& halves, const std::string& 
   }
 }
 
-void run_small_budget(StudyContext& context) {
+}  // namespace
+
+void small_budget(StudyContext& context) {
   const SmallBudgetSettings settings = context.settings(
       quick_small_budget(), default_small_budget(), paper_small_budget(), kNoSetting);
   check_list("texts", settings.texts);
@@ -279,13 +281,6 @@ void run_small_budget(StudyContext& context) {
   results.add_difference("The published ratio is that of BabiStories, cut into GPT-2's tokens.");
   results.add_difference(
       "Each network takes the best of the same learning rates; the paper tuned its GPT alone.");
-}
-
-}  // namespace
-
-Study small_budget() {
-  return kPaper.study("small-budget", "Learning in few steps", "beside figure 7",
-                      {about(60), about(2600)}, run_small_budget);
 }
 
 }  // namespace tessera::memory_mosaics_study

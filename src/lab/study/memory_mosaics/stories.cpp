@@ -206,7 +206,9 @@ Table question_table(const Counts& counts, uint64_t set) {
   return table;
 }
 
-void run_stories(StudyContext& context) {
+}  // namespace
+
+void stories(StudyContext& context) {
   StorySettings quick = story_settings(5000, 2048), standard = story_settings(100'000, 4096),
                 paper = story_settings(2'200'000, kGpt2Tokens);
   for (StorySettings* settings : {&quick, &standard, &paper})
@@ -245,13 +247,6 @@ void run_stories(StudyContext& context) {
   results.add_command(
       "Write such stories to files:",
       fmt::format("tessera data stories --out stories --stories {}", settings.data.stories));
-}
-
-}  // namespace
-
-Study stories() {
-  return kPaper.study("stories", "Generated stories beside BabiStories", "table 1",
-                      {about(20), about(120)}, run_stories);
 }
 
 }  // namespace tessera::memory_mosaics_study

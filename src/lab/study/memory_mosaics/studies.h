@@ -5,16 +5,15 @@
 /// The studies of "Memory Mosaics" (Zhang et al. 2024).
 namespace tessera::memory_mosaics_study {
 
-constexpr Paper kPaper = {"memory-mosaics", "Zhang et al. 2024, Memory Mosaics"};
-
-Study language_model();
-Study depth();
-Study small_budget();
-Study out_of_distribution();
-Study regbench();
-Study attention();
-Study three_moons();
-Study stories();
-Study prompts();
+// A function for each study; all_studies.cpp has their ids and titles.
+void language_model(StudyContext& context);
+void depth(StudyContext& context);
+void small_budget(StudyContext& context);
+void out_of_distribution(StudyContext& context);
+void regbench(StudyContext& context);
+void attention(StudyContext& context);
+void three_moons(StudyContext& context);
+void stories(StudyContext& context);
+void prompts(StudyContext& context);
 
 }  // namespace tessera::memory_mosaics_study

@@ -244,7 +244,9 @@ void check_moons(const ThreeMoonsSettings& settings) {
   ThreeMoons{task};
 }
 
-void run_three_moons(StudyContext& context) {
+}  // namespace
+
+void three_moons(StudyContext& context) {
   const ThreeMoonsSettings settings =
       context.settings(quick_three_moons(), ThreeMoonsSettings(), paper_three_moons(), kNoSetting);
   check_moons(settings);
@@ -279,13 +281,6 @@ void run_three_moons(StudyContext& context) {
   context.results().compare({.what = "real parameters, 1 head and 3 heads",
                              .published = 54,
                              .ours = static_cast<double>(three_heads.mosaic().parameter_count())});
-}
-
-}  // namespace
-
-Study three_moons() {
-  return kPaper.study("three-moons", "Three moons: one memory, or one for each",
-                      "figures 3, 4, 5, 10", {took(127), took(950)}, run_three_moons);
 }
 
 }  // namespace tessera::memory_mosaics_study

@@ -28,7 +28,9 @@ Series measured_line(const std::string& name, std::span<const double> x,
   return line;
 }
 
-void run_theorem1(StudyContext& context) {
+}  // namespace
+
+void theorem1(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 20, .inputs = 1000}, kNoSetting);
   if (settings.outputs < 4)
     throw UsageError("outputs is {}; Theorem 1 needs at least 4", settings.outputs);
@@ -74,7 +76,7 @@ void run_theorem1(StudyContext& context) {
       "error up to logarithms. Where nothing is lost a curve ends.");
 }
 
-void run_proposition4(StudyContext& context) {
+void proposition4(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 20, .inputs = 100'000}, kNoSetting);
   const auto outputs = static_cast<int32_t>(settings.outputs);
   if (!(settings.alpha > 1))
@@ -123,6 +125,8 @@ void run_proposition4(StudyContext& context) {
       "its dimension binds it. Simulated errors are averaged over which of the inputs stored alike "
       "has which embedding.");
 }
+
+namespace {
 
 /// A law of inputs p(x), x = 1, 2, …, and what (26) says of it.
 struct RankLaw {
@@ -173,7 +177,9 @@ double unseen_in_run(const RankLaw& law, int64_t samples, uint64_t seed) {
   return mass;
 }
 
-void run_other_laws(StudyContext& context) {
+}  // namespace
+
+void other_laws(StudyContext& context) {
   const Settings settings = settings_of(
       context, {.runs = 20, .inputs = 1'000'000, .unused = {"outputs"}});  // it is about inputs
   if (!(settings.alpha > 1))
@@ -207,23 +213,6 @@ void run_other_laws(StudyContext& context) {
       "Proposition 1 beyond Zipf: with p(x) = g(x), g decreasing, the error of an infinite memory "
       "after T samples is about the integral of t exp(-T t) / |g'(g⁻¹(t))| (eq. 26), dashed. The "
       "lighter the tail, the closer to 1/T.");
-}
-
-}  // namespace
-
-Study theorem1() {
-  return kPaper.study("theorem1", "The error between its bounds", "theorem 1, equation 9",
-                      {took(1), about(2)}, run_theorem1);
-}
-
-Study proposition4() {
-  return kPaper.study("proposition4", "Few data and a small memory", "proposition 4",
-                      {took(3), about(13)}, run_proposition4);
-}
-
-Study other_laws() {
-  return kPaper.study("equation26", "What samples of other laws do not show", "equation 26",
-                      {took(1), about(2)}, run_other_laws);
 }
 
 }  // namespace tessera::scaling_laws

@@ -110,7 +110,9 @@ class InterferenceDrawing : public Chart {
   }
 };
 
-void run_interference_drawing(StudyContext& context) {
+}  // namespace
+
+void interference_drawing(StudyContext& context) {
   auto drawing = std::make_unique<InterferenceDrawing>();
   context.results().add_table("scores", drawing->numbers());
   context.results().add_chart(
@@ -124,6 +126,8 @@ void run_interference_drawing(StudyContext& context) {
       context.results().add_point(
           {fmt::format("x = {}", x + 1), static_cast<double>(y + 1), kPlane.score(x, y)});
 }
+
+namespace {
 
 /// A mean that is measured by itself, as a part of the study that is kept.
 Spread measured_once(StudyContext& context, const std::string& part,
@@ -161,7 +165,9 @@ std::vector<PlanCase> plan_cases(int64_t N) {
           {1.2, N, 10, .1},  {1.5, 10 * N, 20, .1}, {3, N, 5, .01},      {1, N, 5, .1}};
 }
 
-void run_planner_check(StudyContext& context) {
+}  // namespace
+
+void planner_check(StudyContext& context) {
   const Settings settings = settings_of(
       context, {.runs = 200, .inputs = 1000, .unused = {"outputs", "alpha"}},  // each case its own
       kNoSetting);
@@ -201,6 +207,8 @@ void run_planner_check(StudyContext& context) {
       "inputs and have most of the error. Where a stored input is hardly ever misread (α = 3) few "
       "runs still hold too few of those errors: their mean is low, and so is its standard error.");
 }
+
+namespace {
 
 /// P associations of equal weight and probability, of M outputs in turn.
 struct StoredItems {
@@ -251,7 +259,9 @@ ResultPoint ratio_point(double predicted, const Spread& simulated) {
           .standard_error = error};
 }
 
-void run_error_per_item(StudyContext& context) {
+}  // namespace
+
+void error_per_item(StudyContext& context) {
   ItemSettings quick;
   quick.most_runs = 4000;
   const ItemSettings settings = context.settings(quick, ItemSettings(), kNoSetting);
@@ -296,6 +306,8 @@ void run_error_per_item(StudyContext& context) {
                               "dashed: 3 %.");
 }
 
+namespace {
+
 /// Errors of argmax and of the likelihood ratio on n stored pairs with independent keys.
 struct DecoderErrors {
   double plain = 0, ratio = 0, predicted = 0;
@@ -332,7 +344,9 @@ DecoderErrors decode_all(int64_t outputs, int64_t pairs, int64_t d, double alpha
   return errors;
 }
 
-void run_decoders(StudyContext& context) {
+}  // namespace
+
+void decoders(StudyContext& context) {
   const Settings settings =
       settings_of(context, {.runs = 4, .inputs = 8192, .outputs = 1000, .alpha = 1});
   constexpr int64_t d = 512;
@@ -376,29 +390,6 @@ void run_decoders(StudyContext& context) {
       "A few frequent outputs bring most of the noise. The largest score (eq. 2) errs as the "
       "planner says; the likelihood ratio, which divides each score by the noise ‖Wᵀu_y‖²/d of its "
       "output, errs less on the same memory. Bands: one standard error.");
-}
-
-}  // namespace
-
-Study interference_drawing() {
-  return kPaper.study("fig2", "How three associations interfere", "figure 2", {took(1), about(1)},
-                      run_interference_drawing);
-}
-
-Study planner_check() {
-  return kPaper.study("planner", "The capacity planner beside simulation", "not in the paper",
-                      {about(5), about(35)}, run_planner_check);
-}
-
-Study error_per_item() {
-  return kPaper.study("error-per-item",
-                      "The predicted error of a stored association beside simulation",
-                      "not in the paper", {took(6), took(64)}, run_error_per_item);
-}
-
-Study decoders() {
-  return kPaper.study("decoders", "Likelihood-ratio decoding of frequent outputs",
-                      "not in the paper", {took(2), about(2)}, run_decoders);
 }
 
 }  // namespace tessera::scaling_laws

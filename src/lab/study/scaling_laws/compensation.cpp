@@ -54,7 +54,9 @@ void draw_products(StudyContext& context, const AssociationTask& task, int64_t d
                   -1.0 / (task.outputs - 1)));
 }
 
-void run_compensation(StudyContext& context) {
+}  // namespace
+
+void compensation(StudyContext& context) {
   const Settings settings =
       settings_of(context, {.runs = 40, .inputs = 100, .outputs = 5, .alpha = 1}, kNoSetting);
   if (settings.outputs < 2 || settings.outputs > 64)
@@ -88,13 +90,6 @@ void run_compensation(StudyContext& context) {
                   "are. Outputs are fitted by {} steps of descent on the cross entropy.",
                   settings.inputs, kSteps));
   draw_products(context, task, dimensions[2]);
-}
-
-}  // namespace
-
-Study compensation() {
-  return kPaper.study("compensation", "Interference that helps",
-                      "section A.9.1, equations 54 and 55", {took(1), about(10)}, run_compensation);
 }
 
 }  // namespace tessera::scaling_laws

@@ -88,7 +88,32 @@ void compare_descent(StudyContext& context, const Settings& settings,
   reference.finish(results);
 }
 
-void run_descent_and_approximation(StudyContext& context) {
+constexpr int64_t kWeighted = 100;  // counts of figure 5, left, and inputs of its right panel
+constexpr double kWeightedOutputs = 10;
+
+/// Counts of p ∝ (x + 3)^-2 in units of the rarest input's, at most 100.
+std::vector<int64_t> counts_by_frequency() {
+  std::vector<int64_t> counts;
+  for (int64_t x = 0; x < kWeighted; ++x) {
+    const double ratio = std::pow((kWeighted + 2.0) / (static_cast<double>(x) + 3.0), 2);
+    counts.push_back(std::min<int64_t>(100, static_cast<int64_t>(ratio + 1e-9)));
+  }
+  return counts;
+}
+
+std::vector<double> weights_after(const std::vector<int64_t>& counts, double step_size) {
+  const auto weights = approximate_weights(counts, step_size, kWeightedOutputs);
+  return {weights.begin(), weights.end()};
+}
+
+std::vector<double> divided(std::vector<double> values, double divisor) {
+  for (double& value : values) value /= divisor;
+  return values;
+}
+
+}  // namespace
+
+void descent_and_approximation(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 1000});
   const AssociationTask task = task_of(settings);
   const auto times = log_spaced(10, 1000, 13);
@@ -126,7 +151,7 @@ void run_descent_and_approximation(StudyContext& context) {
         "up more than a quarter of the mean, so a mean of 100 runs is uncertain by 0.004.");
 }
 
-void run_batch_descent_and_approximation(StudyContext& context) {
+void batch_descent_and_approximation(StudyContext& context) {
   const Settings settings = settings_of(context, {});
   const AssociationTask task = task_of(settings);
   const auto times = log_spaced(1, 100, 13);
@@ -149,30 +174,7 @@ void run_batch_descent_and_approximation(StudyContext& context) {
                   settings.inputs));
 }
 
-constexpr int64_t kWeighted = 100;  // counts of figure 5, left, and inputs of its right panel
-constexpr double kWeightedOutputs = 10;
-
-/// Counts of p ∝ (x + 3)^-2 in units of the rarest input's, at most 100.
-std::vector<int64_t> counts_by_frequency() {
-  std::vector<int64_t> counts;
-  for (int64_t x = 0; x < kWeighted; ++x) {
-    const double ratio = std::pow((kWeighted + 2.0) / (static_cast<double>(x) + 3.0), 2);
-    counts.push_back(std::min<int64_t>(100, static_cast<int64_t>(ratio + 1e-9)));
-  }
-  return counts;
-}
-
-std::vector<double> weights_after(const std::vector<int64_t>& counts, double step_size) {
-  const auto weights = approximate_weights(counts, step_size, kWeightedOutputs);
-  return {weights.begin(), weights.end()};
-}
-
-std::vector<double> divided(std::vector<double> values, double divisor) {
-  for (double& value : values) value /= divisor;
-  return values;
-}
-
-void run_approximate_schemes(StudyContext& context) {
+void approximate_schemes(StudyContext& context) {
   StudyResults& results = context.results();
   const auto every = consecutive<int64_t>(kWeighted), by_frequency = counts_by_frequency();
   const auto x = as_doubles(every);
@@ -210,23 +212,6 @@ void run_approximate_schemes(StudyContext& context) {
   results.add_difference(
       "The published legend calls a curve 1e-1 that is close to the power 0.35 of the frequency; "
       "that curve is the one of step size 1.");
-}
-
-}  // namespace
-
-Study descent_and_approximation() {
-  return kPaper.study("fig4", "Stochastic gradient descent and its approximation", "figure 4",
-                      {took(1), about(8)}, run_descent_and_approximation);
-}
-
-Study batch_descent_and_approximation() {
-  return kPaper.study("fig13", "Descent with large batches and its approximation", "figure 13",
-                      {took(1), about(3)}, run_batch_descent_and_approximation);
-}
-
-Study approximate_schemes() {
-  return kPaper.study("fig5", "Association weights that step sizes lead to", "figure 5",
-                      {took(1), about(1)}, run_approximate_schemes);
 }
 
 }  // namespace tessera::scaling_laws

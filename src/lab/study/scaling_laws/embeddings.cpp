@@ -113,7 +113,9 @@ BestCount best_random(StudyContext& context, int64_t runs, const AssociationTask
                     });
 }
 
-void run_lemma1(StudyContext& context) {
+}  // namespace
+
+void lemma1(StudyContext& context) {
   const QuasiOrthogonalSettings quick{.runs = 8, .most = 1024};
   const QuasiOrthogonalSettings settings =
       context.settings(quick, QuasiOrthogonalSettings(), kNoSetting);
@@ -160,7 +162,7 @@ void run_lemma1(StudyContext& context) {
                   settings.most));
 }
 
-void run_rectified_lookup(StudyContext& context) {
+void rectified_lookup(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 10, .inputs = 1000}, kNoSetting);
   const AssociationTask task = task_of(settings);
   const std::vector<int64_t> dimensions = {10, 20, 40, 80, 160, 320};
@@ -215,7 +217,7 @@ void run_rectified_lookup(StudyContext& context) {
       "rate.");
 }
 
-void run_proposition5(StudyContext& context) {
+void proposition5(StudyContext& context) {
   const Settings settings =
       settings_of(context, {.runs = 20, .inputs = 8192, .outputs = 2048, .alpha = 1.5}, kNoSetting);
   if (settings.inputs % settings.outputs != 0)
@@ -257,6 +259,8 @@ void run_proposition5(StudyContext& context) {
           "outputs, p(y) ~ y^-{:g}; the number stored is the best for each d, by other runs.",
           settings.inputs, settings.outputs, settings.alpha));
 }
+
+namespace {
 
 constexpr double kOutputExponent = 1;
 
@@ -309,7 +313,9 @@ Candidates candidates_of(const AssociationTask& task, int64_t fewest_stored) {
   return all;
 }
 
-void run_general_weights(StudyContext& context) {
+}  // namespace
+
+void general_weights(StudyContext& context) {
   const Settings settings =
       settings_of(context, {.runs = 40, .inputs = 2000, .outputs = 50, .alpha = 1.2}, kNoSetting);
   constexpr int64_t kFewestStored = 10;
@@ -358,28 +364,6 @@ void run_general_weights(StudyContext& context) {
           "answers for another (the dual basis of u, which needs M <= d). What is best is chosen "
           "by other runs than those shown.",
           settings.inputs, settings.alpha, settings.outputs, kOutputExponent));
-}
-
-}  // namespace
-
-Study lemma1() {
-  return kPaper.study("lemma1", "How many quasi-orthogonal vectors there are", "lemma 1",
-                      {took(1), about(8)}, run_lemma1);
-}
-
-Study rectified_lookup() {
-  return kPaper.study("equation23", "A rectified lookup beside the linear memory", "equation 23",
-                      {took(1), about(2)}, run_rectified_lookup);
-}
-
-Study proposition5() {
-  return kPaper.study("proposition5", "What learned input embeddings hold", "proposition 5",
-                      {took(9), about(49)}, run_proposition5);
-}
-
-Study general_weights() {
-  return kPaper.study("equation3", "Weights that depend on the output", "equation 3, footnote 2",
-                      {took(2), about(14)}, run_general_weights);
 }
 
 }  // namespace tessera::scaling_laws

@@ -155,7 +155,9 @@ void add_load_chart(StudyContext& context, int32_t outputs) {
       "ends.");
 }
 
-void run_proposition2(StudyContext& context) {
+}  // namespace
+
+void proposition2(StudyContext& context) {
   const ExponentSettings settings = exponent_settings(context, {});
   const auto dimensions = log_spaced(1000, 100'000, 5);
   const auto d = as_doubles(dimensions);
@@ -201,7 +203,7 @@ void run_proposition2(StudyContext& context) {
   add_load_chart(context, outputs);
 }
 
-void run_proposition3(StudyContext& context) {
+void proposition3(StudyContext& context) {
   const ExponentSettings settings =
       exponent_settings(context, {.rhos = {0, 0.25, 0.5, 1}, .unused = kOfSimulation});
   const auto dimensions = log_spaced(300, 30'000, 5);
@@ -244,6 +246,8 @@ void run_proposition3(StudyContext& context) {
       "(14) as printed balances the two terms of the error with an exponent 2ρα + 1; balancing the "
       "terms of (9) gives max(1, 2ρα). Both agree at ρ = 0, which the paper recommends.");
 }
+
+namespace {
 
 /// Expected errors in one dimension: of the best threshold of equal weights, then of each rho
 /// without a threshold.
@@ -295,7 +299,9 @@ void compare_with_bound(StudyContext& context, const ExponentSettings& settings,
       "logarithm and the proof's constants.");
 }
 
-void run_theorem2(StudyContext& context) {
+}  // namespace
+
+void theorem2(StudyContext& context) {
   const ExponentSettings settings =
       exponent_settings(context, {.alphas = {2}, .rhos = {0, 0.5, 1}, .unused = kOfSimulation});
   Table table("The best error over the bound that no q can beat",
@@ -308,23 +314,6 @@ void run_theorem2(StudyContext& context) {
     progress.advance();
   }
   context.results().add_table("numbers", std::move(table));
-}
-
-}  // namespace
-
-Study proposition2() {
-  return kPaper.study("proposition2", "Exponents without a threshold", "proposition 2",
-                      {took(12), about(97)}, run_proposition2);
-}
-
-Study proposition3() {
-  return kPaper.study("proposition3", "Exponents with the best threshold", "proposition 3",
-                      {took(28), about(44)}, run_proposition3);
-}
-
-Study theorem2() {
-  return kPaper.study("theorem2", "The error that no choice of weights can beat", "theorem 2",
-                      {took(5), about(5)}, run_theorem2);
 }
 
 }  // namespace tessera::scaling_laws

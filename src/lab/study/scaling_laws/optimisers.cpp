@@ -142,7 +142,9 @@ std::vector<std::string> names_of(std::span<const Training> trainings) {
   return names;
 }
 
-void run_optimisers(StudyContext& context) {
+}  // namespace
+
+void optimisers(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 10});
   const AssociationTask task = task_of(settings);
   struct Panel {
@@ -173,7 +175,7 @@ void run_optimisers(StudyContext& context) {
       "(B = 256), ours is fixed: 100 for SGD, 10 for Adam.");
 }
 
-void run_learned_embeddings_error(StudyContext& context) {
+void learned_embeddings_error(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 10});
   const AssociationTask task = task_of(settings);
   Progress progress(context.progress(), "Figure 12", 2 * std::ssize(trained_dimensions(context)));
@@ -191,6 +193,8 @@ void run_learned_embeddings_error(StudyContext& context) {
       "Published values are the authors' means; ± is the standard error of ours. The error against "
       "M in two dimensions is part of scaling-laws/fig9, with a fresh model for every run.");
 }
+
+namespace {
 
 /// e, u and W learned together by Adam in two dimensions.
 AssociativeModel<float> learned_in_the_plane(const AssociationTask& task, double step_size,
@@ -229,7 +233,9 @@ std::unique_ptr<LineChart> plane_chart(const AssociationTask& task,
   return chart;
 }
 
-void run_learned_embeddings(StudyContext& context) {
+}  // namespace
+
+void learned_embeddings(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 10, .unused = {"outputs"}});
   StudyResults& results = context.results();
   Progress progress(context.progress(), "Figure 9", 2 + 5);
@@ -275,6 +281,8 @@ void run_learned_embeddings(StudyContext& context) {
       "in two dimensions.");
 }
 
+namespace {
+
 struct PopulationRule {
   std::string name;
   UpdateRule rule;
@@ -314,7 +322,9 @@ PopulationDescent descend_on_population(StudyContext& context, const Settings& s
   return {{curves.begin(), middle}, {middle, curves.end()}};
 }
 
-void run_rescaled_gradients(StudyContext& context) {
+}  // namespace
+
+void rescaled_gradients(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 100, .inputs = 10});
   const double expected[4][4] = {
       {.183, .150, .120, .042},
@@ -359,7 +369,7 @@ void run_rescaled_gradients(StudyContext& context) {
       "inputs, ten times less. What it calls a variance is a standard deviation.");
 }
 
-void run_rescaled_gradient_snapshots(StudyContext& context) {
+void rescaled_gradient_snapshots(StudyContext& context) {
   const Settings settings = settings_of(context, {.inputs = 10, .unused = {"runs"}}, kNoSetting);
   const AssociationTask task = task_of(settings);
   const WeightedBatch population = population_batch(task);
@@ -381,33 +391,6 @@ void run_rescaled_gradient_snapshots(StudyContext& context) {
         "scale. The sign and the rescaled gradient store the rare inputs (large x) within a few "
         "epochs; plain SGD only begins to in a hundred.");
   }
-}
-
-}  // namespace
-
-Study optimisers() {
-  return kPaper.study("fig8", "Step size, batch size, Adam and layer norm", "figure 8",
-                      {took(1), about(20)}, run_optimisers);
-}
-
-Study learned_embeddings_error() {
-  return kPaper.study("fig12", "Learning W beside learning the embeddings", "figure 12",
-                      {took(1), about(10)}, run_learned_embeddings_error);
-}
-
-Study learned_embeddings() {
-  return kPaper.study("fig9", "Embeddings learned in two dimensions", "figure 9",
-                      {took(2), about(15)}, run_learned_embeddings);
-}
-
-Study rescaled_gradients() {
-  return kPaper.study("fig15", "Sign and rescaled gradients", "figure 15", {took(1), about(3)},
-                      run_rescaled_gradients);
-}
-
-Study rescaled_gradient_snapshots() {
-  return kPaper.study("fig16", "Sign and rescaled gradients, snapshots", "figure 16",
-                      {took(1), about(1)}, run_rescaled_gradient_snapshots);
 }
 
 }  // namespace tessera::scaling_laws

@@ -63,7 +63,9 @@ std::vector<Spread> add_errors_after(StudyContext& context, const Settings& sett
   return errors;
 }
 
-void run_finite_data_and_memory(StudyContext& context) {
+}  // namespace
+
+void finite_data_and_memory(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 100, .inputs = 1000});
   const AssociationTask task = task_of(settings);
   const std::vector<int64_t> samples = {10, 30, 100, 300, 1000, 3000, 10000};
@@ -111,6 +113,8 @@ void run_finite_data_and_memory(StudyContext& context) {
       "P = d/8 as in the caption; the published code stores d/12. The output embeddings are "
       "normalised again in every dimension.");
 }
+
+namespace {
 
 /// Mean errors: numbers of samples to the right, dimensions upwards.
 std::unique_ptr<HeatMap> error_map(const std::string& title, const std::vector<int64_t>& dimensions,
@@ -218,7 +222,16 @@ void add_scheme_chart(StudyContext& context, const SchemeCurves& curves,
                     "standard deviation over the runs.");
 }
 
-void run_schemes(StudyContext& context) {
+/// The line of a rate, x^exponent, through one point, in the colour of a series.
+Series rate_through(const std::string& x_name, const std::vector<double>& x, double at,
+                    double value, double exponent, const std::string& colour_of = "") {
+  return reference_line(fmt::format("{}^({:g})", x_name, exponent), x,
+                        value * std::pow(at, -exponent), exponent, colour_of);
+}
+
+}  // namespace
+
+void schemes(StudyContext& context) {
   const Settings settings = settings_of(context, {});
   ReferenceTable reference(context);
   Progress progress(context.progress(), "Figure 3", 4);
@@ -245,7 +258,7 @@ void run_schemes(StudyContext& context) {
   reference.finish(context.results());
 }
 
-void run_schemes_with_more_inputs(StudyContext& context) {
+void schemes_with_more_inputs(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 100, .inputs = 1000});
   // The dimensions of the other figures, too, so that numbers can be compared.
   std::vector<int64_t> dimensions;
@@ -266,7 +279,7 @@ void run_schemes_with_more_inputs(StudyContext& context) {
   reference.finish(context.results());
 }
 
-void run_stored_heatmaps(StudyContext& context) {
+void stored_heatmaps(StudyContext& context) {
   const Settings settings =
       settings_of(context, {.inputs = 10, .alpha = 1, .unused = {"runs"}}, kNoSetting);
   const AssociationTask task = task_of(settings);
@@ -304,14 +317,7 @@ void run_stored_heatmaps(StudyContext& context) {
       "frequency, so the rare ones drown in the noise of the frequent ones.");
 }
 
-/// The line of a rate, x^exponent, through one point, in the colour of a series.
-Series rate_through(const std::string& x_name, const std::vector<double>& x, double at,
-                    double value, double exponent, const std::string& colour_of = "") {
-  return reference_line(fmt::format("{}^({:g})", x_name, exponent), x,
-                        value * std::pow(at, -exponent), exponent, colour_of);
-}
-
-void run_error_rates(StudyContext& context) {
+void error_rates(StudyContext& context) {
   const Settings settings = settings_of(context, {.inputs = 1'000'000, .unused = {"runs"}});
   const auto outputs = static_cast<int32_t>(settings.outputs);
   const std::vector<int64_t> dimensions = {100, 300, 1000, 3000, 10000};
@@ -358,33 +364,6 @@ void run_error_rates(StudyContext& context) {
   results.add_difference(
       "The slopes are those of the expected error by quadrature, not of simulated runs; P is the "
       "best one for each d, where the table stores d (which logarithms forbid in practice).");
-}
-
-}  // namespace
-
-Study finite_data_and_memory() {
-  return kPaper.study("fig1", "Error of a thresholded memory against dimension and data",
-                      "figure 1", {took(1), about(5)}, run_finite_data_and_memory);
-}
-
-Study schemes() {
-  return kPaper.study("fig3", "Memory schemes against dimension and data", "figure 3",
-                      {took(1), about(6)}, run_schemes);
-}
-
-Study schemes_with_more_inputs() {
-  return kPaper.study("fig10", "Memory schemes with a thousand inputs", "figure 10",
-                      {took(1), about(5)}, run_schemes_with_more_inputs);
-}
-
-Study stored_heatmaps() {
-  return kPaper.study("fig11", "What the schemes answer with", "figure 11", {took(1), about(1)},
-                      run_stored_heatmaps);
-}
-
-Study error_rates() {
-  return kPaper.study("table1", "Error rates of two schemes", "table 1", {took(1), about(1)},
-                      run_error_rates);
 }
 
 }  // namespace tessera::scaling_laws

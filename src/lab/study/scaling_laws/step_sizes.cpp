@@ -124,7 +124,9 @@ std::unique_ptr<LineChart> schedule_chart(StudyContext& context, const Settings&
                                            series);
 }
 
-void run_schedules(StudyContext& context) {
+}  // namespace
+
+void schedules(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 100, .inputs = 10, .alpha = 1.5});
   constexpr int64_t kOfTheCaption = 30;  // inputs
   const std::vector<ScheduledCurve> curves = {
@@ -154,6 +156,8 @@ void run_schedules(StudyContext& context) {
       "The caption says N = 30 and the published code N = 10: both are run. The averages use γ = "
       "10, then times 0.03 after step 100, as in that code.");
 }
+
+namespace {
 
 struct AdaptiveCase {
   int64_t inputs, dimension, steps;
@@ -203,7 +207,9 @@ std::vector<Spread> errors_by_step_size(StudyContext& context, const Settings& s
           final_error(kStepRules[5], {}, 8.0)};
 }
 
-void run_adaptive_step(StudyContext& context) {
+}  // namespace
+
+void adaptive_step(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 40, .alpha = 1.5, .unused = {"inputs"}});
   const AdaptiveCase cases[] = {{30, 5, 1000, {.202, .166, .146, .152, .155, .166}},
                                 {300, 30, 10000, {.091, .068, .063, .066, .072, .068}},
@@ -242,28 +248,12 @@ void run_adaptive_step(StudyContext& context) {
       "chosen on the same settings, the best constant by other runs than those shown.");
 }
 
-}  // namespace
-
-Study interference_while_learning() {
-  return kPaper.study("fig6", "How one update overwrites other associations", "figure 6",
-                      {took(1), about(1)}, [](StudyContext& context) {
-                        show_updates(context, {10.0, 0.1}, 4);
-                      });
+void interference_while_learning(StudyContext& context) {
+  show_updates(context, {10.0, 0.1}, 4);
 }
 
-Study memory_under_large_steps() {
-  return kPaper.study("fig14", "A memory under large steps", "figure 14", {took(1), about(1)},
-                      [](StudyContext& context) { show_updates(context, {10.0}, 16); });
-}
-
-Study schedules() {
-  return kPaper.study("fig7", "Step size schedules", "figure 7", {took(1), about(3)},
-                      run_schedules);
-}
-
-Study adaptive_step() {
-  return kPaper.study("adaptive-step", "A step size that follows the memory's load",
-                      "not in the paper", {took(2), about(10)}, run_adaptive_step);
+void memory_under_large_steps(StudyContext& context) {
+  show_updates(context, {10.0}, 16);
 }
 
 }  // namespace tessera::scaling_laws

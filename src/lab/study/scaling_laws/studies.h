@@ -19,8 +19,6 @@
 /// The studies of "Scaling Laws for Associative Memories" (Cabannes, Dohmatob, Bietti 2024).
 namespace tessera::scaling_laws {
 
-constexpr Paper kPaper = {"scaling-laws", "Cabannes, Dohmatob, Bietti 2024"};
-
 /// What most of these studies can change.
 struct Settings {
   int64_t runs = 100;
@@ -178,37 +176,38 @@ std::vector<double> as_doubles(std::span<const int64_t> values);
 /// About `count` different integers evenly spaced in the logarithm from `low` to `high`.
 std::vector<int64_t> log_spaced(int64_t low, int64_t high, int64_t count);
 
-Study interference_drawing();
-Study finite_data_and_memory();
-Study schemes();
-Study schemes_with_more_inputs();
-Study stored_heatmaps();
-Study error_rates();
-Study descent_and_approximation();
-Study batch_descent_and_approximation();
-Study approximate_schemes();
-Study interference_while_learning();
-Study memory_under_large_steps();
-Study schedules();
-Study optimisers();
-Study learned_embeddings();
-Study learned_embeddings_error();
-Study rescaled_gradients();
-Study rescaled_gradient_snapshots();
-Study theorem1();
-Study theorem2();
-Study proposition2();
-Study proposition3();
-Study proposition4();
-Study other_laws();
-Study lemma1();
-Study rectified_lookup();
-Study proposition5();
-Study general_weights();
-Study compensation();
-Study adaptive_step();
-Study planner_check();
-Study error_per_item();
-Study decoders();
+// A function for each study; all_studies.cpp has their ids and titles.
+void interference_drawing(StudyContext& context);
+void finite_data_and_memory(StudyContext& context);
+void schemes(StudyContext& context);
+void schemes_with_more_inputs(StudyContext& context);
+void stored_heatmaps(StudyContext& context);
+void error_rates(StudyContext& context);
+void descent_and_approximation(StudyContext& context);
+void batch_descent_and_approximation(StudyContext& context);
+void approximate_schemes(StudyContext& context);
+void interference_while_learning(StudyContext& context);
+void memory_under_large_steps(StudyContext& context);
+void schedules(StudyContext& context);
+void optimisers(StudyContext& context);
+void learned_embeddings(StudyContext& context);
+void learned_embeddings_error(StudyContext& context);
+void rescaled_gradients(StudyContext& context);
+void rescaled_gradient_snapshots(StudyContext& context);
+void theorem1(StudyContext& context);
+void theorem2(StudyContext& context);
+void proposition2(StudyContext& context);
+void proposition3(StudyContext& context);
+void proposition4(StudyContext& context);
+void other_laws(StudyContext& context);
+void lemma1(StudyContext& context);
+void rectified_lookup(StudyContext& context);
+void proposition5(StudyContext& context);
+void general_weights(StudyContext& context);
+void compensation(StudyContext& context);
+void adaptive_step(StudyContext& context);
+void planner_check(StudyContext& context);
+void error_per_item(StudyContext& context);
+void decoders(StudyContext& context);
 
 }  // namespace tessera::scaling_laws

@@ -139,7 +139,9 @@ Table epochs_table(const std::vector<TrainedContestant<task::TaskLearner>>& mode
   return table;
 }
 
-void run_associative_retrieval(StudyContext& context) {
+}  // namespace
+
+void associative_retrieval(StudyContext& context) {
   // Numbers are published for two numbers of pairs.
   const RetrievalSettings settings = context.settings(
       quick_retrieval(), default_retrieval(), paper_retrieval(), {"task.keys", "task.min_pairs"});
@@ -160,13 +162,6 @@ void run_associative_retrieval(StudyContext& context) {
         "{} pairs, d = {}; the paper has 14 and 24 pairs (set task.pairs), and d = {} where models "
         "are not twice as wide.",
         settings.task.pairs, settings.stm.width, kPaperWidth));
-}
-
-}  // namespace
-
-Study associative_retrieval() {
-  return kPaper.study("associative-retrieval", "Which digit came with a letter",
-                      "table 1 and figure 4", {took(34), about(1800)}, run_associative_retrieval);
 }
 
 }  // namespace tessera::stm_study

@@ -240,7 +240,9 @@ void add_babi_differences(const BabiSettings& settings, const StudyTraining<Babi
                                        data.questions(3, task::Split::kTraining).size()));
 }
 
-void run_babi(StudyContext& context) {
+}  // namespace
+
+void babi(StudyContext& context) {
   const BabiSettings settings =
       context.settings(quick_babi(), default_babi(), BabiSettings(), kNoSetting);
   check_list("tasks", settings.tasks);
@@ -250,13 +252,6 @@ void run_babi(StudyContext& context) {
   compare_errors(training, settings.data.empty() ? "simulated stories" : "", results);
   draw_curve(training.trained, results);
   add_babi_differences(settings, training, results);
-}
-
-}  // namespace
-
-Study babi() {
-  return kPaper.study("babi", "Answering questions about stories", "tables 4 and 9",
-                      {took(69), took(1084)}, run_babi);
 }
 
 }  // namespace tessera::stm_study

@@ -131,7 +131,9 @@ void add_attentions(StudyContext& context, const CostSettings& settings) {
       "8 queries, 8 keys and values of width d. Table 5: O(d) for the one, O(d²) for the other.");
 }
 
-void run_cost(StudyContext& context) {
+}  // namespace
+
+void cost(StudyContext& context) {
   const CostSettings settings = context.settings<CostSettings>(
       {.batch = 8, .iterations = 2, .widths = {16, 32}}, {}, {.iterations = 20}, kNoSetting);
   check_list("widths", settings.widths);
@@ -144,13 +146,6 @@ void run_cost(StudyContext& context) {
   if (settings.batch != CostSettings().batch)
     context.results().add_difference(
         fmt::format("Batches of {}; the paper has {}.", settings.batch, CostSettings().batch));
-}
-
-}  // namespace
-
-Study cost() {
-  return kPaper.study("cost", "What outer-product attention and the models cost", "tables 5 and 6",
-                      {about(20), about(120)}, run_cost);
 }
 
 }  // namespace tessera::stm_study

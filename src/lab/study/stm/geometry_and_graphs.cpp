@@ -209,15 +209,6 @@ ComparisonSettings<task::PointTaskConfig> wider_hulls() {
   return settings;
 }
 
-void run_convex_hull(StudyContext& context) {
-  const task::PointTaskConfig small = {
-      .min_points = 5, .max_points = 5, .most_points = 5, .coordinates = kStandard};
-  compare_on_points(
-      context, "convex-hull", combinatorial_settings(context, small, wider_hulls()),
-      {{5, {{"LSTM", 89.15}, {"ALSTM", 89.92}, {"DNC", 89.42}, {"RMC", 93.72}, {"STM", 96.85}}},
-       {10, {{"LSTM", 82.24}, {"ALSTM", 85.22}, {"DNC", 79.47}, {"RMC", 81.23}, {"STM", 91.88}}}});
-}
-
 /// A higher rate, and tours of three and four points at first. A two-memory model of width 32 in
 /// place of 64 names 75 % of the points, not 92 %; an LSTM of as many parameters as it has diverges
 /// at this rate, so baselines stay smaller.
@@ -226,18 +217,6 @@ ComparisonSettings<task::TravellingSalesmanConfig> growing_tours(
   return growing<task::TravellingSalesmanConfig>(
       {{.min_points = 3, .max_points = 3, .most_points = task.most_points}}, task, 2'000,
       falling_training(8'000, 3e-3, 200));
-}
-
-void run_travelling_salesman(StudyContext& context) {
-  const task::TravellingSalesmanConfig small = {
-      {.min_points = 5, .max_points = 5, .most_points = 5, .coordinates = kStandard}};
-  compare_on_points(
-      context, "travelling-salesman", combinatorial_settings(context, small, growing_tours(small)),
-      {{5, {{"LSTM", 73.15}, {"ALSTM", 71.79}, {"DNC", 73.24}, {"RMC", 72.83}, {"STM", 73.96}}},
-       {10, {{"LSTM", 62.13}, {"ALSTM", 55.51}, {"DNC", 61.53}, {"RMC", 37.93}, {"STM", 69.43}}}},
-      "either direction");
-  context.results().add_difference(
-      "A tour has one direction here; the published tours go in either, which no model can know.");
 }
 
 /// Graphs of three nodes at first, and models of some 390,000 parameters. Where the factors alpha
@@ -256,38 +235,39 @@ ComparisonSettings<task::GraphConfig> growing_paths() {
   return settings;
 }
 
-void run_shortest_path(StudyContext& context) {
+}  // namespace
+
+void convex_hull(StudyContext& context) {
+  const task::PointTaskConfig small = {
+      .min_points = 5, .max_points = 5, .most_points = 5, .coordinates = kStandard};
+  compare_on_points(
+      context, "convex-hull", combinatorial_settings(context, small, wider_hulls()),
+      {{5, {{"LSTM", 89.15}, {"ALSTM", 89.92}, {"DNC", 89.42}, {"RMC", 93.72}, {"STM", 96.85}}},
+       {10, {{"LSTM", 82.24}, {"ALSTM", 85.22}, {"DNC", 79.47}, {"RMC", 81.23}, {"STM", 91.88}}}});
+}
+
+void travelling_salesman(StudyContext& context) {
+  const task::TravellingSalesmanConfig small = {
+      {.min_points = 5, .max_points = 5, .most_points = 5, .coordinates = kStandard}};
+  compare_on_points(
+      context, "travelling-salesman", combinatorial_settings(context, small, growing_tours(small)),
+      {{5, {{"LSTM", 73.15}, {"ALSTM", 71.79}, {"DNC", 73.24}, {"RMC", 72.83}, {"STM", 73.96}}},
+       {10, {{"LSTM", 62.13}, {"ALSTM", 55.51}, {"DNC", 61.53}, {"RMC", 37.93}, {"STM", 69.43}}}},
+      "either direction");
+  context.results().add_difference(
+      "A tour has one direction here; the published tours go in either, which no model can know.");
+}
+
+void shortest_path(StudyContext& context) {
   compare_on_graphs(
       context, "shortest-path", growing_paths(),
       {{"LSTM", 72.38}, {"ALSTM", 76.70}, {"DNC", 83.59}, {"RMC", 66.71}, {"STM", 93.43}});
 }
 
-void run_spanning_tree(StudyContext& context) {
+void spanning_tree(StudyContext& context) {
   compare_on_graphs(
       context, "spanning-tree", growing_graphs(5e-3),
       {{"LSTM", 80.11}, {"ALSTM", 73.40}, {"DNC", 82.24}, {"RMC", 74.98}, {"STM", 94.77}});
-}
-
-}  // namespace
-
-Study convex_hull() {
-  return kPaper.study("convex-hull", "Naming the corners of points' convex hull",
-                      "table 3, figures 5 and 6", {took(26), about(8000)}, run_convex_hull);
-}
-
-Study travelling_salesman() {
-  return kPaper.study("travelling-salesman", "Naming points in the order of their shortest tour",
-                      "table 3, figures 5 and 6", {took(25), about(7000)}, run_travelling_salesman);
-}
-
-Study shortest_path() {
-  return kPaper.study("shortest-path", "Naming the nodes of the shortest path",
-                      "table 3, figures 5 and 6", {took(130), about(10'000)}, run_shortest_path);
-}
-
-Study spanning_tree() {
-  return kPaper.study("spanning-tree", "Naming the edges of the minimum spanning tree",
-                      "table 3, figures 5 and 6", {took(178), about(8000)}, run_spanning_tree);
 }
 
 }  // namespace tessera::stm_study

@@ -57,7 +57,9 @@ std::vector<Contestant> farthest_contestants(const FarthestSettings& settings) {
       {{"DNC", 25}, {"RMC", 91}, {"STM, n_q = 1", 84}, {"STM, n_q = 4", 95}, {"STM, n_q = 8", 98}});
 }
 
-void run_nth_farthest(StudyContext& context) {
+}  // namespace
+
+void nth_farthest(StudyContext& context) {
   const FarthestSettings settings =
       context.settings(quick_farthest(), default_farthest(), paper_farthest(), {"task"});
   compare_at_these_sizes(context, "nth-farthest", settings, farthest_contestants(settings),
@@ -66,13 +68,6 @@ void run_nth_farthest(StudyContext& context) {
   if (std::ranges::count(settings.models, "RMC") + std::ranges::count(settings.models, "DNC") > 0)
     context.results().add_difference(
         "The paper reports RMC and DNC from Santoro et al. 2018, who have sizes of their own.");
-}
-
-}  // namespace
-
-Study nth_farthest() {
-  return kPaper.study("nth-farthest", "Which vector is the k-th farthest from another", "table 2",
-                      {took(75), took(660)}, run_nth_farthest);
 }
 
 }  // namespace tessera::stm_study

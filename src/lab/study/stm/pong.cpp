@@ -267,7 +267,9 @@ void check_pong(const PongSettings& settings) {
   }
 }
 
-void run_pong(StudyContext& context) {
+}  // namespace
+
+void pong(StudyContext& context) {
   const PongSettings settings =
       context.settings(quick_pong(), default_pong(), PongSettings(), kNoSetting);
   check_pong(settings);
@@ -282,13 +284,6 @@ void run_pong(StudyContext& context) {
   tabulate_agents(context, agents, settings.moving_mean);
   draw(context, agents, players);
   add_pong_differences(context, settings);
-}
-
-}  // namespace
-
-Study pong() {
-  return kPaper.study("pong", "Learning to play Pong", "figure 3", {took(175), took(1906)},
-                      run_pong);
 }
 
 }  // namespace tessera::stm_study

@@ -117,7 +117,9 @@ Ranks trained_ranks(StudyContext& context, const RankSettings& settings, const R
   return ranks;
 }
 
-void run_rank(StudyContext& context) {
+}  // namespace
+
+void rank(StudyContext& context) {
   const RankSettings settings =
       context.settings(quick_rank(), default_rank(), paper_rank(), kNoSetting);
   check_list("tasks", settings.tasks);
@@ -141,13 +143,6 @@ void run_rank(StudyContext& context) {
       "untrained G2 already has nearly the published rank, except in associative retrieval: the "
       "table says little about what was learned.",
       settings.train.steps, settings.train.batch * settings.train.accumulation));
-}
-
-}  // namespace
-
-Study rank() {
-  return kPaper.study("rank", "The numerical rank of the relational distillation", "table 8",
-                      {about(20), took(74)}, run_rank);
 }
 
 }  // namespace tessera::stm_study

@@ -122,7 +122,9 @@ void check_recipes(const RecipeSettings& settings) {
   check_list("widths", settings.widths);
 }
 
-void run_recipes(StudyContext& context) {
+}  // namespace
+
+void recipes(StudyContext& context) {
   const RecipeSettings settings = context.settings(quick_recipes(), default_recipes(), kNoSetting);
   check_recipes(settings);
   std::vector<Contestant> models = baseline_contestants(settings.baselines);
@@ -156,13 +158,6 @@ void run_recipes(StudyContext& context) {
   }
   results.add_table("tries", std::move(table));
   results.add_text("The best of each model on validation, with its test score", best_of_all);
-}
-
-}  // namespace
-
-Study recipes() {
-  return kPaper.study("recipes", "How each model is best trained on a task", "figure 2, table 3",
-                      {took(10), about(1500)}, run_recipes);
 }
 
 }  // namespace tessera::stm_study

@@ -10,8 +10,6 @@
 /// SAM-based two-memory model.
 namespace tessera::stm_study {
 
-constexpr Paper kPaper = {"stm", "Le et al. 2020"};
-
 /// The numerical rank of a matrix: the squared Frobenius norm over the squared largest singular
 /// value (Rudelson & Vershynin 2007; Le et al. 2020, appendix G). Between 1 and the rank; 0 of
 /// a matrix of zeros. Throws UsageError on anything but a matrix.
@@ -21,19 +19,20 @@ double numerical_rank(const at::Tensor& matrix);
 /// 2020, figure 5. Points stand where they are, the nodes of a graph on a circle.
 Sketches solved_samples(const task::SequenceTask& task, uint64_t seed, int64_t count);
 
-Study associative_retrieval();
-Study nth_farthest();
-Study copy();
-Study priority_sort();
-Study relational_recall();
-Study convex_hull();
-Study travelling_salesman();
-Study shortest_path();
-Study spanning_tree();
-Study babi();
-Study pong();
-Study cost();
-Study rank();
-Study recipes();
+// A function for each study; all_studies.cpp has their ids and titles.
+void associative_retrieval(StudyContext& context);
+void nth_farthest(StudyContext& context);
+void copy(StudyContext& context);
+void priority_sort(StudyContext& context);
+void relational_recall(StudyContext& context);
+void convex_hull(StudyContext& context);
+void travelling_salesman(StudyContext& context);
+void shortest_path(StudyContext& context);
+void spanning_tree(StudyContext& context);
+void babi(StudyContext& context);
+void pong(StudyContext& context);
+void cost(StudyContext& context);
+void rank(StudyContext& context);
+void recipes(StudyContext& context);
 
 }  // namespace tessera::stm_study

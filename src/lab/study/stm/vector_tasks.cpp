@@ -40,7 +40,18 @@ std::vector<Contestant> vector_contestants(const ComparisonSettings<Task>& setti
   return contestants;
 }
 
-void run_copy(StudyContext& context) {
+/// "2 to 5 items of 3 vectors of 32 bits": the two numbers swap their places with the form.
+std::string sizes_of(const task::RelationalRecallConfig& task) {
+  const std::string drawn = fmt::format("{} to {}", task.min_drawn, task.max_drawn);
+  const std::string fixed = std::to_string(task.fixed);
+  const bool intended = task.form == task::RelationalRecallForm::kIntended;
+  return fmt::format("{} items of {} vectors of {} bits", intended ? drawn : fixed,
+                     intended ? fixed : drawn, task.bits);
+}
+
+}  // namespace
+
+void copy(StudyContext& context) {
   using task::CopyConfig;
   const auto settings = context.settings(
       shortest(paper_vector_task<CopyConfig>(), {.bits = 8, .max_length = 5}, 5'000),
@@ -52,7 +63,7 @@ void run_copy(StudyContext& context) {
                   settings.task.min_length, settings.task.max_length, settings.task.bits));
 }
 
-void run_priority_sort(StudyContext& context) {
+void priority_sort(StudyContext& context) {
   using task::PrioritySortConfig;
   auto paper = paper_vector_task<PrioritySortConfig>();
   paper.baselines.ntm.heads = 5;
@@ -70,16 +81,7 @@ void run_priority_sort(StudyContext& context) {
                   settings.task.answers, settings.task.vectors, settings.task.bits));
 }
 
-/// "2 to 5 items of 3 vectors of 32 bits": the two numbers swap their places with the form.
-std::string sizes_of(const task::RelationalRecallConfig& task) {
-  const std::string drawn = fmt::format("{} to {}", task.min_drawn, task.max_drawn);
-  const std::string fixed = std::to_string(task.fixed);
-  const bool intended = task.form == task::RelationalRecallForm::kIntended;
-  return fmt::format("{} items of {} vectors of {} bits", intended ? drawn : fixed,
-                     intended ? fixed : drawn, task.bits);
-}
-
-void run_relational_recall(StudyContext& context) {
+void relational_recall(StudyContext& context) {
   using task::RelationalRecallConfig;
   const auto settings =
       context.settings(shortest(paper_vector_task<RelationalRecallConfig>(),
@@ -92,23 +94,6 @@ void run_relational_recall(StudyContext& context) {
   context.results().add_difference(fmt::format(
       "{}; the paper does not state its sizes. Its code has {} (task.form = 'authors').",
       sizes_of(settings.task), sizes_of({.form = task::RelationalRecallForm::kAuthors})));
-}
-
-}  // namespace
-
-Study copy() {
-  return kPaper.study("copy", "Repeating random vectors", "figure 2", {took(75), about(10'000)},
-                      run_copy);
-}
-
-Study priority_sort() {
-  return kPaper.study("priority-sort", "Returning random vectors by priority", "figure 2",
-                      {took(61), about(12'000)}, run_priority_sort);
-}
-
-Study relational_recall() {
-  return kPaper.study("relational-recall", "Returning the nearest or the farthest item", "figure 2",
-                      {took(80), about(1700)}, run_relational_recall);
 }
 
 }  // namespace tessera::stm_study
