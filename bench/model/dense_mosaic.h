@@ -24,7 +24,9 @@ class DenseMosaic {
     }
     const at::Tensor gain = model_.named_parameters()["norm.weight"];
     const at::Tensor hidden = at::layer_norm(x, gain.sizes(), gain, {}, 1e-5);
-    const at::Tensor logits = at::matmul(hidden, embedding.t()) / std::sqrt(config_.channels);
+    at::Tensor logits = at::matmul(hidden, embedding.t());
+    if (config_.parameterisation == Parameterisation::kPaper)
+      logits = logits / std::sqrt(config_.channels);
     return at::cross_entropy_loss(logits.flatten(0, 1), targets.flatten());
   }
 

@@ -14,10 +14,12 @@
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 
+#include <cmath>
 #include <concepts>
 #include <functional>
 #include <limits>
 #include <memory>
+#include <stdexcept>
 
 #include "bench/model/dense_mosaic.h"
 #include "bench/support/clocks.h"
@@ -116,10 +118,17 @@ Variant own(std::string name, const Shape& shape, ops::Precision precision) {
 Variant dense(const Shape& shape) {
   const auto config = config_of<MemoryMosaicConfig>(shape, ops::Precision::kFloat32);
   const auto model = std::make_shared<MemoryMosaic>(config);
-  return {"mosaic, dense formulas", shape, model,
-          [=](const at::Tensor& tokens, const at::Tensor& targets) {
-            return bench::DenseMosaic(*model, config).loss(tokens, targets);
-          }};
+  const auto loss = [=](const at::Tensor& tokens, const at::Tensor& targets) {
+    return DenseMosaic(*model, config).loss(tokens, targets);
+  };
+  const at::Tensor text = at::arange(shape.window + 1).remainder(shape.vocabulary()).unsqueeze(0);
+  const at::Tensor tokens = text.slice(1, 0, shape.window), targets = text.slice(1, 1);
+  const double ours = model->loss(tokens, targets).item<double>();
+  const double formulas = loss(tokens, targets).item<double>();
+  if (std::abs(ours - formulas) > 1e-3)
+    throw std::logic_error(
+        fmt::format("the formulas have a loss of {}, the network of {}", formulas, ours));
+  return {"mosaic, dense formulas", shape, model, loss};
 }
 
 std::vector<Variant> variants_of(const Shape& shape, const std::string& name) {
