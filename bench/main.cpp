@@ -56,10 +56,7 @@ void run_benchmarks(const std::string& name, const Words& options) {
 /// Begins anew in the environment that the program gives itself: this process has loaded OpenMP and
 /// OpenBLAS before it could set it.
 void run_as_the_program_does(char** arguments) {
-  bool changed = cli::wait_briefly();
-  changed |= cli::use_all_cores();
-  changed |= cli::use_best_blas_kernels();
-  if (changed) ::execv("/proc/self/exe", arguments);
+  if (cli::set_library_environment()) ::execv("/proc/self/exe", arguments);
 }
 
 }  // namespace

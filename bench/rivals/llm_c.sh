@@ -60,7 +60,7 @@ theirs() {
        END { printf "theirs %s %.1f ", threads, 1024 / best }' steps.txt >> llm_c.txt
   cat memory.txt >> llm_c.txt
 }
-# KIND PRECISION THREADS -> likewise; waiting threads spin as in the program
+# KIND PRECISION THREADS -> likewise
 ours() {
   /usr/bin/time -o memory.txt -f %M "$ours" model/training \
     768 512 "$3" 3 "$1 $2" > step.txt

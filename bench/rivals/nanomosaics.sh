@@ -32,7 +32,7 @@ theirs() {
   echo "theirs-$1-fp32 $2 $4 $(sed -n 's/.*tokens_per_second": \([0-9.]*\).*/\1/p' step.txt)" \
     "$(cat memory.txt)" >> training.txt
 }
-# KIND PRECISION CHANNELS WINDOW THREADS -> likewise; waiting threads spin as in the program
+# KIND PRECISION CHANNELS WINDOW THREADS -> likewise
 ours() {
   /usr/bin/time -o memory.txt -f %M "$ours" model/training \
     "$3" "$4" "$5" 3 "$1 $2" > step.txt

@@ -13,7 +13,7 @@
 /// OpenMP and OpenBLAS read their environment once, when they are loaded; with the settings found
 /// on many machines matrix products run at half speed. Each function sets some of it before that
 /// and returns whether it has changed something. They stand in a header because a program that
-/// links a room has loaded both.
+/// links a room has loaded both libraries.
 namespace tessera::cli {
 
 /// OpenMP threads that spin while they wait starve each other on a busy machine; those that sleep
@@ -78,6 +78,12 @@ inline bool use_best_blas_kernels() {
     return false;
   const bool ignored = ignore_inherited_blas_kernels();
   return name_blas_kernels() || ignored;
+}
+
+/// All of it.
+inline bool set_library_environment() {
+  const bool waits = wait_briefly(), threads = use_all_cores(), kernels = use_best_blas_kernels();
+  return waits || threads || kernels;
 }
 
 }  // namespace tessera::cli

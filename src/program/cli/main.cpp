@@ -56,9 +56,7 @@ void* load(const std::string& library) {
 
 int main(int argc, char** argv) {
   report_full_files();
-  tessera::cli::wait_briefly();
-  tessera::cli::use_all_cores();
-  tessera::cli::use_best_blas_kernels();
+  tessera::cli::set_library_environment();
   const char* library = is_light(argc, argv) ? "libtessera_cli.so" : "libtessera_model_cli.so";
   void* verbs = load(library);
   using Run = int (*)(int, char**);
