@@ -25,8 +25,9 @@
 namespace tessera {
 namespace {
 
-constexpr std::chrono::seconds kPulseLimit{5};   // for an answer of the store
-constexpr std::chrono::milliseconds kBeat{500};  // from one of a pulse to the next
+constexpr std::chrono::seconds kPulseLimit{5};    // for an answer of the store
+constexpr std::chrono::milliseconds kBeat{500};   // from one of a pulse to the next
+constexpr int kFewestBeats = 4, kMostBeats = 20;  // that are listened for
 constexpr const char* kLost = "lost";
 constexpr int64_t kBucketElements = int64_t{1} << 20;
 
@@ -81,13 +82,15 @@ class Pulse {
   Pulse(const Pulse&) = delete;
   Pulse& operator=(const Pulse&) = delete;
 
-  /// The ranks of the others whose pulse has stopped, after two seconds of listening; the leader's
-  /// where the store has ended with it. All processes that ask hear of the same ones.
+  /// The ranks of the others whose pulse has stopped, after two seconds of listening, or up to ten
+  /// while several seem to have: one that has stood still for a moment goes on. The leader's where
+  /// the store has ended with it. All processes that ask hear of the same ones.
   std::vector<int64_t> stopped();
 
  private:
   void beat();
   std::vector<std::string> beats();
+  std::string unchanged_since(const std::vector<std::string>& before);
 
   c10::intrusive_ptr<c10d::Store> store_;
   int64_t rank_, count_;
@@ -133,18 +136,24 @@ std::vector<std::string> Pulse::beats() {
   return all;
 }
 
+/// A character for each rank: 'x' where its pulse has not beaten since `before`.
+std::string Pulse::unchanged_since(const std::vector<std::string>& before) {
+  const auto now = beats();
+  std::string lost;
+  for (size_t rank = 0; rank < now.size(); ++rank) lost += before[rank] == now[rank] ? 'x' : '.';
+  return lost;
+}
+
 std::vector<int64_t> Pulse::stopped() {
   std::vector<int64_t> ranks;
   try {
     store_->wait({key_of("pulse", rank_)});  // has a time limit, which check() has not
-    if (!store_->check({kLost})) {
-      const auto before = beats();
-      std::this_thread::sleep_for(4 * kBeat);
-      const auto after = beats();
-      std::string lost(static_cast<size_t>(count_), '.');  // 'x' for each that has stopped
-      for (size_t rank = 0; rank < lost.size(); ++rank)
-        if (before[rank] == after[rank]) lost[rank] = 'x';
-      write(*store_, kLost, lost);
+    const auto before = beats();
+    for (int heard = 1; !store_->check({kLost}); ++heard) {
+      std::this_thread::sleep_for(kBeat);
+      const std::string lost = unchanged_since(before);
+      const bool is_clear = std::ranges::count(lost, 'x') <= 1;
+      if (heard == kMostBeats || (heard >= kFewestBeats && is_clear)) write(*store_, kLost, lost);
     }
     const std::string lost = read(*store_, kLost);
     for (int64_t rank = 0; rank < count_; ++rank)
