@@ -50,9 +50,13 @@ Tool memorizing(const std::string& store) {
     jobs::Memorize job;
     read_arguments(arguments, config::fields_of(job));
     store::MemoWriter writer(store);
-    Json answer = job.run(writer, on_progress).json();
-    writer.checkpoint();
-    return answer;
+    jobs::Memorize::Answer answer = job.run(writer, on_progress);
+    try {
+      writer.checkpoint(store::Readers::kPass);
+    } catch (const store::ErasureDelayed&) {  // what is memorized stays so
+      answer.erasure_pending = answer.outcome == store::Memorized::kReplaced;
+    }
+    return answer.json();
   };
   return tool;
 }

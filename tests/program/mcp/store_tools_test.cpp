@@ -106,6 +106,15 @@ TEST_F(StoreTools, KeepNobodyElseFromErasing) {
   EXPECT_EQ(count(), 2u);
 }
 
+TEST_F(StoreTools, TellThatReplacedTextIsErasedLaterWhereItIsStillRead) {
+  const store::MemoStore reader(access_.store);
+  const auto replace_page = [&](const char* text) {
+    return ask("memorize", {{"id", "page1"}, {"text", text}, {"replace", true}});
+  };
+  EXPECT_EQ(replace_page("Blank.")["erasure_pending"], true);
+  EXPECT_FALSE(ask("memorize", {{"id", "new"}, {"text", "Added."}}).contains("erasure_pending"));
+}
+
 TEST_F(StoreTools, BadArgumentsAreToldAsTheVerbTellsThem) {
   EXPECT_EQ(ask("recall", Json::object()), "prompt is missing");
   EXPECT_THAT(ask("recall", {{"prompt", 3}}).get<std::string>(), HasSubstr("expected a text"));

@@ -102,9 +102,9 @@ export class Documents {
     const {bar, onProgress} = progressBar(`Forgetting ${id}`);
     cell.replaceChildren(bar);
     try {
-      const {erasure_pending: pending} = await longAnswer("DELETE", `${path}/documents/${encodeURIComponent(id)}`, {onProgress});
+      const forgotten = await longAnswer("DELETE", `${path}/documents/${encodeURIComponent(id)}`, {onProgress});
       const place = [...this.list.querySelectorAll(".forget")].indexOf(cell);
-      await this.changed(`${id} is forgotten${pending ? `; ${kErasedLater}` : ""}`);
+      await this.changed(`${id} is forgotten`, forgotten);
       this.focusNear(place);
     } catch (error) {
       cell.replaceChildren(make("span", {class: "problem", role: "alert"}, error.message), button);
@@ -117,7 +117,9 @@ export class Documents {
     if (document.activeElement === document.body) buttons[Math.min(place, buttons.length - 1)]?.focus();
   }
 
-  async changed(what) {
+  // answer: whether earlier text is still in the store's files.
+  async changed(done, {erasure_pending: pending}) {
+    const what = pending ? `${done}; ${kErasedLater}` : done;
     await this.refresh();
     this.status.textContent = `${what}.`;
     await this.onChange(what);
@@ -156,7 +158,7 @@ export class Documents {
       const document = await longAnswer("POST", `${path}/documents?${query}`, {body: file, onProgress});
       job.remove();
       const outcome = {new: "is memorized", replaced: "is replaced", unchanged: "was memorized already, with this text"};
-      await this.changed(`${file.name} ${outcome[document.outcome]}`);
+      await this.changed(`${file.name} ${outcome[document.outcome]}`, document);
     } catch (error) {
       this.refused(path, job, file, error);
     }

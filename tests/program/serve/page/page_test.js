@@ -363,6 +363,11 @@ describe("Remember", () => {
       body: 'data: {"id": "fox.txt", "deleted": true, "erasure_pending": true}\n\ndata: [DONE]\n\n'}));
     await page.getByRole("button", {name: "Forget for good"}).click();
     await page.getByText("fox.txt is forgotten; another program still reads the store").waitFor();
+    await page.route("**/documents?*", (route) => route.request().method() !== "POST" ? route.fallback() : route.fulfill({
+      contentType: "text/event-stream",
+      body: 'data: {"id": "fox.txt", "outcome": "replaced", "erasure_pending": true}\n\ndata: [DONE]\n\n'}));
+    await page.getByLabel("Drop a text file here").setInputFiles({name: "fox.txt", mimeType: "text/plain", buffer: Buffer.from("A text.\n")});
+    await page.getByText("fox.txt is replaced; another program still reads the store").waitFor();
   }));
 
   test("a store that is not there", () => onPage("#remember?store=none", async (page) => {
