@@ -268,6 +268,10 @@ TEST_F(StmStudies, GoOnWhereTheyStopped) {
   EXPECT_THAT(test::message_of<UsageError>([&] { run("copy", settings); }), HasSubstr("models"));
 }
 
+TEST_F(StmStudies, GrowOnlyWhereTheFirstTaskIsAnother) {
+  EXPECT_THAT(refusal("copy", {{"data", {{"growing_steps", 2}}}}), HasSubstr("nothing grows"));
+}
+
 TEST_F(StmStudies, RefuseModelsThatTheyDoNotHave) {
   EXPECT_THAT(refusal("copy", {{"models", {"LTSM"}}}), HasSubstr("did you mean 'LSTM'?"));
   EXPECT_THAT(refusal("copy", {{"train", {{"seed", 2}}}}), HasSubstr("train.seed would have no"));

@@ -130,7 +130,7 @@ Baselines wider_baselines();
 template <config::Configuration Task>
 ComparisonSettings<Task> shortened(ComparisonSettings<Task> settings, const Task& task,
                                    int64_t steps, int64_t batch = 128) {
-  settings.task = task;
+  settings.task = settings.first_task = task;
   settings.stm = short_training_stm(4, 32);
   settings.baselines = short_training_baselines();
   settings.data = {};
@@ -177,6 +177,9 @@ std::vector<TrainedContestant<task::TaskLearner>> compare_models(
     const config::Json first_task = config::to_json(settings.first_task);
     for (const auto& [key, first] : first_task.items())
       if (first.is_number() && first != common.task.at(key)) common.training_task[key] = first;
+    check_argument(!common.training_task.empty(),
+                   "data.growing_steps is {}, but first_task has the sizes of task: nothing grows",
+                   settings.data.growing_steps);
     context.results().add_difference(
         fmt::format("Training begins with {} and comes to the sizes above within {} updates.",
                     common.training_task.dump(), settings.data.growing_steps));
