@@ -214,7 +214,7 @@ std::vector<std::pair<std::string, Json>> leaves(const Json& table, const std::s
 std::string shown(const Json& json);
 
 /// A TOML file as JSON. Throws SystemError, or UsageError with line and column, also where tables
-/// are nested deeper than 100 levels, a table has more than 1000 keys or a key more than 10 parts.
+/// are nested deeper than 100 levels, a table has more than 1000 keys or the text 5000 dots.
 Json read_toml(const std::filesystem::path& path);
 /// A JSON object of objects, arrays and scalars as TOML text. Throws UsageError on what
 /// TOML cannot say: null, whole numbers beyond 2^63 - 1, texts that are not UTF-8.
