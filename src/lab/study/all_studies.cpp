@@ -83,13 +83,13 @@ void add_stm(std::vector<Study>& studies) {
   paper.add("relational-recall", "Returning the nearest or the farthest item", "figure 2",
             {took(80), about(1700)}, relational_recall);
   paper.add("convex-hull", "Naming the corners of points' convex hull", "table 3, figures 5 and 6",
-            {took(26), about(8000)}, convex_hull);
+            {took(26), about(16'000)}, convex_hull);
   paper.add("travelling-salesman", "Naming points in the order of their shortest tour",
             "table 3, figures 5 and 6", {took(25), about(7000)}, travelling_salesman);
   paper.add("shortest-path", "Naming the nodes of the shortest path", "table 3, figures 5 and 6",
             {took(130), about(10'000)}, shortest_path);
   paper.add("spanning-tree", "Naming the edges of the minimum spanning tree",
-            "table 3, figures 5 and 6", {took(178), about(8000)}, spanning_tree);
+            "table 3, figures 5 and 6", {took(178), about(16'000)}, spanning_tree);
   paper.add("babi", "Answering questions about stories", "tables 4 and 9", {took(69), took(1084)},
             babi);
   paper.add("pong", "Learning to play Pong", "figure 3", {took(175), took(1906)}, pong);
