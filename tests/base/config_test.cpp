@@ -303,6 +303,8 @@ TEST(Toml, RefusesWhatItCannotSay) {
   EXPECT_THROW(to_toml(Json::array()), UsageError);
   EXPECT_THROW(to_toml(parse(R"({"a":null})")), UsageError);
   EXPECT_THROW(to_toml(Json{{"seed", UINT64_MAX}}), UsageError);
+  EXPECT_NO_THROW(to_toml(Json{{"text", std::string(5000, '.')}}));
+  EXPECT_THROW(to_toml(Json{{"text", std::string(5001, '.')}}), UsageError);
   EXPECT_THAT(message_of<UsageError>([] {
                 to_toml(Json{{"path", "caf\xe9"}});
               }),

@@ -246,6 +246,15 @@ Json resolved_config(const Study& study, const StudyOptions& options, const Json
   return config;
 }
 
+/// Which a study may change when it goes on: beyond how floats are rounded, no number depends on
+/// how many there are.
+void leave_out_threads(Json& config) {
+  config.erase("threads");
+  const Json::json_pointer of_trainings("/settings/train");
+  if (config.contains(of_trainings) && config[of_trainings].is_object())
+    config[of_trainings].erase("threads");
+}
+
 Json manifest_of(const Study& study, const StudyOptions& options, const std::string& command) {
   Json manifest = {{"study", study.id}, {"command", command}, {"seed", options.seed}};
   for (const auto& [name, value] : options.manifest.items()) manifest[name] = value;
@@ -286,7 +295,7 @@ void StudyContext::check_folder() const {
     throw UsageError("{} is the folder of {}, not of {}; {}", folder,
                      other.empty() ? "something else" : "the study " + other, study_.id, kRemedy);
   Json now = resolved_config(study_, options_, resolved_);
-  for (Json* config : {&before, &now}) config->erase("threads");  // no number depends on it
+  for (Json* config : {&before, &now}) leave_out_threads(*config);
   const std::string difference = first_difference(before, now);
   if (!difference.empty())
     throw UsageError("the study in {} began with {}; {}", folder, difference, kRemedy);

@@ -216,8 +216,8 @@ std::string shown(const Json& json);
 /// A TOML file as JSON. Throws SystemError, or UsageError with line and column, also where tables
 /// are nested deeper than 100 levels, a table has more than 1000 keys or the text 5000 dots.
 Json read_toml(const std::filesystem::path& path);
-/// A JSON object of objects, arrays and scalars as TOML text. Throws UsageError on what
-/// TOML cannot say: null, whole numbers beyond 2^63 - 1, texts that are not UTF-8.
+/// A JSON object of objects, arrays and scalars as TOML text. Throws UsageError on what TOML cannot
+/// say, null, whole numbers beyond 2^63 - 1 and texts that are not UTF-8, and on 5001 dots or more.
 std::string to_toml(const Json& json);
 /// A JSON file that came from outside. Throws SystemError, or DataError with the byte of the fault,
 /// also when it is nested deeper than 100 levels or an object has more than 1000 keys: to read n of

@@ -47,11 +47,16 @@ Json from_toml(const toml::node& node, size_t depth = 0) {
   throw UsageError("line {}: dates and times have no meaning here", line);
 }
 
-/// Throws UsageError, or toml::parse_error. A dot may begin one more part of a key, and so a table
-/// in another: toml++ takes tables apart by recursion and, before version 3.4, takes any number.
-Json parse_toml(std::string_view text, const std::string& source = "") {
+/// Throws UsageError on too many dots. One may begin one more part of a key, and so a table in
+/// another: toml++ takes tables apart by recursion and, before version 3.4, takes any number.
+void check_dots(std::string_view text) {
   check_argument(std::ranges::count(text, '.') <= kMostDots, "more than {} dots, expected fewer",
                  kMostDots);
+}
+
+/// Throws UsageError, or toml::parse_error.
+Json parse_toml(std::string_view text, const std::string& source = "") {
+  check_dots(text);
   return from_toml(toml::parse(text, source));
 }
 
@@ -189,6 +194,7 @@ std::string to_toml(const Json& json) {
   check_argument(json.is_object(), "to_toml: {} is not a table", json.type_name());
   std::string text;
   append_table(json, "", text);
+  check_dots(text);
   return text;
 }
 

@@ -11,6 +11,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/report/bar_chart.h"
+#include "tessera/train/train_config.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera {
@@ -45,6 +46,15 @@ struct OwnRate {
   void visit_fields(Visitor&& field) {
     field("train", train, "a training");
     field("rate", rate, "another rate");
+  }
+};
+
+struct Training {
+  TrainConfig train;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("train", train, "a training");
   }
 };
 
@@ -257,6 +267,21 @@ TEST_F(StudyFrame, GoesOnWhereItWasStopped) {
                 HasSubstr("line 2 is not a part of a study"))
         << line;
   }
+}
+
+TEST_F(StudyFrame, GoesOnWithAnotherNumberOfThreads) {
+  const Study study = {
+      "example/trained", "A training", "Somebody 2024", "", {}, [](StudyContext& context) {
+        const Training settings = context.settings<Training>({}, {}, {}, kEverySetting);
+        context.results().add_point({"threads", 1, settings.train.threads * 1.0});
+      }};
+  options_.overrides = {{"train", {{"threads", 1}}}};
+  run_study(study, options_);
+  options_.overrides["train"]["threads"] = 2;
+  EXPECT_EQ(run_study(study, options_).points().front().y, 2);
+  options_.overrides["train"]["steps"] = 5;
+  EXPECT_THAT(test::message_of<UsageError>([&] { run_study(study, options_); }),
+              HasSubstr("began with settings.train.steps = "));
 }
 
 TEST_F(StudyFrame, RefusesTheFolderOfAnotherStudyOrOfOtherSettings) {
