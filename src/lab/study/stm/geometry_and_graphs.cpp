@@ -222,9 +222,12 @@ ComparisonSettings<Task> larger_memories(ComparisonSettings<Task> settings) {
 /// alone, and with batches of 64, which way round they go is learned in 2,000 updates, by an LSTM
 /// in 8,000.
 ComparisonSettings<task::PointTaskConfig> growing_hulls() {
-  return larger_memories(wider<task::PointTaskConfig>(
+  auto settings = larger_memories(wider<task::PointTaskConfig>(
       {.min_points = 5, .max_points = 5, .most_points = 10},
       {.max_points = 10, .most_points = 10, .coordinates = kStandard}, 8'000, 4e-3));
+  settings.train.batch /= 2;  // each with its own number of points
+  settings.train.accumulation = 2;
+  return settings;
 }
 
 /// A higher rate, and tours of three and four points at first. A two-memory model of width 32 in
