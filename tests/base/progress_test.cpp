@@ -91,11 +91,20 @@ std::string drawn_on_terminal(const std::string& label, const std::string& note)
     Progress progress(terminal, label, 2);
     progress.update(1, note);
   }
-  char buffer[4096];
-  const ssize_t got = ::read(master, buffer, sizeof buffer);
+  const char end = '\0';  // the kernel may hand over in parts what was written at once
+  std::fwrite(&end, 1, 1, terminal);
+  std::fflush(terminal);
+  std::string text;
+  char part[4096];
+  while (!text.ends_with(end)) {
+    const ssize_t got = ::read(master, part, sizeof part);
+    if (got <= 0) break;
+    text.append(part, static_cast<size_t>(got));
+  }
+  if (text.ends_with(end)) text.pop_back();
   std::fclose(terminal);
   ::close(master);
-  return std::string(buffer, static_cast<size_t>(std::max<ssize_t>(got, 0)));
+  return text;
 }
 
 TEST(Progress, RedrawsOneLineWithinTheWidthOfATerminal) {
