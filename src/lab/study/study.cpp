@@ -143,18 +143,25 @@ void collect_help(const std::vector<config::Field>& fields, std::vector<std::str
   }
 }
 
+/// The number of threads, of the study or of one of its trainings: beyond how floats are rounded,
+/// no number depends on it.
+bool counts_threads(std::string_view path) {
+  return path == "threads" || path.ends_with("train.threads");
+}
+
 /// The first setting in which `before` and `now` differ, as "alpha = 2, now it is 1.5"; empty where
-/// there is none.
+/// there is none. A study may go on with other threads.
 std::string first_difference(const Json& before, const Json& now) {
   const auto old_ones = flattened(before), new_ones = flattened(now);
   for (const auto& [path, value] : new_ones) {
+    if (counts_threads(path)) continue;
     const SettingValue* old_one = find(old_ones, path);
     if (old_one == nullptr) return fmt::format("no {}, now it is {}", path, value);
     if (old_one->value != value)
       return fmt::format("{} = {}, now it is {}", path, old_one->value, value);
   }
   for (const auto& [path, value] : old_ones)
-    if (find(new_ones, path) == nullptr)
+    if (!counts_threads(path) && find(new_ones, path) == nullptr)
       return fmt::format("{} = {}, now it has none", path, value);
   return "";
 }
@@ -246,15 +253,6 @@ Json resolved_config(const Study& study, const StudyOptions& options, const Json
   return config;
 }
 
-/// Which a study may change when it goes on: beyond how floats are rounded, no number depends on
-/// how many there are.
-void leave_out_threads(Json& config) {
-  config.erase("threads");
-  const Json::json_pointer of_trainings("/settings/train");
-  if (config.contains(of_trainings) && config[of_trainings].is_object())
-    config[of_trainings].erase("threads");
-}
-
 Json manifest_of(const Study& study, const StudyOptions& options, const std::string& command) {
   Json manifest = {{"study", study.id}, {"command", command}, {"seed", options.seed}};
   for (const auto& [name, value] : options.manifest.items()) manifest[name] = value;
@@ -286,17 +284,17 @@ void StudyContext::take_settings(const Json& chosen, const std::vector<Json>& pr
 void StudyContext::check_folder() const {
   const auto file = options_.folder / "config.toml";
   if (!is_there(file)) return;
-  Json before = config::read_toml(file);
+  const Json before = config::read_toml(file);
   const std::string folder = options_.folder.native();
   constexpr const char* kRemedy = "name another folder with --out, or remove this one";
-  const Json& named = before["study"];
-  const std::string other = named.is_string() ? named.get<std::string>() : "";
+  const auto named = before.find("study");
+  const std::string other =
+      named != before.end() && named->is_string() ? named->get<std::string>() : "";
   if (other != study_.id)
     throw UsageError("{} is the folder of {}, not of {}; {}", folder,
                      other.empty() ? "something else" : "the study " + other, study_.id, kRemedy);
-  Json now = resolved_config(study_, options_, resolved_);
-  for (Json* config : {&before, &now}) leave_out_threads(*config);
-  const std::string difference = first_difference(before, now);
+  const std::string difference =
+      first_difference(before, resolved_config(study_, options_, resolved_));
   if (!difference.empty())
     throw UsageError("the study in {} began with {}; {}", folder, difference, kRemedy);
 }

@@ -17,12 +17,10 @@ void update(UpdateRule rule, double size, std::span<const float> gradient, float
       target[i] -= step * gradient[i] / (std::abs(gradient[i]) + kSignFloor);
     return;
   }
-  float scale = step;
-  if (rule == UpdateRule::kRescaled) {
-    const double deviation = entry_deviation(gradient);
-    scale = deviation > 0 ? static_cast<float>(size / deviation) : 0.0f;
-  }
-  for (size_t i = 0; i < gradient.size(); ++i) target[i] -= scale * gradient[i];
+  const double deviation = rule == UpdateRule::kRescaled ? entry_deviation(gradient) : 1;
+  if (deviation == 0) return;
+  for (size_t i = 0; i < gradient.size(); ++i)  // the quotient first: it is at most about √n
+    target[i] -= step * static_cast<float>(gradient[i] / deviation);
 }
 
 ModelGradient<float> gradient_for(const AssociationTask& task, const WeightedBatch& batch,

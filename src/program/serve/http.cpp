@@ -30,8 +30,8 @@ std::string Request::header(const std::string& name) const {
 }
 
 std::string Request::parameter(const std::string& name, const std::string& otherwise) const {
-  const auto found = query.find(name);
-  return found == query.end() ? otherwise : found->second;
+  const auto found = query.lower_bound(name);  // the first that was sent
+  return found == query.end() || found->first != name ? otherwise : found->second;
 }
 
 Response Response::of_events(std::function<void(EventStream&)> events) {

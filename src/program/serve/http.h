@@ -15,7 +15,7 @@ namespace tessera::serve {
 struct Request {
   std::string method;  ///< "GET"
   std::string path;    ///< as it was sent, still percent-encoded, without the query
-  std::map<std::string, std::string> query;
+  std::multimap<std::string, std::string> query;
   std::map<std::string, std::string, boost::beast::iless> headers;  ///< whatever their case
   std::string body;
   std::string client;                         ///< address that it came from

@@ -200,6 +200,7 @@ Response answer_edit(const Service& service, const Request& request, int status)
 /// As POST /v1/completions of the store's model.
 Response complete_text(Service& service, const Request& request) {
   auto body = json_body(request);
+  if (request.parameter("stream") == "true") body["stream"] = true;
   body["model"] = store_of(service, request)->name();
   return complete(service, completion_request(body), request);
 }

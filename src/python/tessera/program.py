@@ -184,9 +184,9 @@ def _settings(settings: Mapping[str, Any] | None, table: str = "") -> list[str]:
 def _program() -> str:
     """Beside this package, in a build folder or below the same prefix; else on the PATH."""
     package = Path(_stores.__file__).parent
-    for beside in (package.parents[1] / "tessera", package.parents[3] / "bin" / "tessera"):
-        if beside.is_file():
-            return str(beside)
+    for beside in ("../../tessera", "../../../../bin/tessera"):
+        if (package / beside).is_file():
+            return str((package / beside).resolve())
     found = shutil.which("tessera")
     if found is None:
         raise RuntimeError("the program 'tessera' is not installed beside this package nor on the PATH")

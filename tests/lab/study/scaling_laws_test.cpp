@@ -238,6 +238,8 @@ TEST_F(ScalingLawStudies, RefuseSettingsThatMakeNoModel) {
   // More outputs than the law counts, and too few vectors to draw a pair of at the widest angle.
   EXPECT_THAT(refusal("fig1", {{"outputs", (int64_t{1} << 32) + 1}}),
               HasSubstr("outputs is 4294967297"));
+  for (const char* study : {"fig4", "fig13"})
+    EXPECT_THAT(refusal(study, {{"outputs", 1}}), HasSubstr("outputs is 1")) << study;
   EXPECT_THAT(refusal("lemma1", {{"most", 4}}), HasSubstr("most is 4"));
   EXPECT_THAT(refusal("equation3", {{"inputs", 5}}), HasSubstr("inputs is 5, expected 10 or more"));
   EXPECT_THAT(refusal("decoders", {{"inputs", 511}}),

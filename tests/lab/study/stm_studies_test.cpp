@@ -346,6 +346,11 @@ TEST_F(StmStudies, RecipesThatAreShownAlikeAreTrainedApart) {
   EXPECT_EQ(results.points().size(), 8u);
 }
 
+TEST_F(StmStudies, RecipesTryABaselineOnceAtEachRate) {
+  const StudyResults results = run("recipes", tiny_recipes({1e-3}, {0, 0.5}));
+  EXPECT_THAT(test::places_of(results).at("LSTM"), testing::ElementsAre(1e-3));
+}
+
 TEST_F(StmStudies, RankIsPrintedBeforeAndAfterTraining) {
   const StudyResults results =
       run("rank", {{"tasks", {"associative-retrieval"}}, {"train", {{"steps", 2}, {"batch", 2}}}});

@@ -58,6 +58,17 @@ struct Training {
   }
 };
 
+struct TwoTrainings {
+  TrainConfig train;
+  Training small;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("train", train, "a training");
+    field("small", small, "another one");
+  }
+};
+
 ExampleSettings example_settings(StudyContext& context) {
   return context.settings<ExampleSettings>({.runs = 2}, {.runs = 10}, {.runs = 100}, kEverySetting);
 }
@@ -272,12 +283,13 @@ TEST_F(StudyFrame, GoesOnWhereItWasStopped) {
 TEST_F(StudyFrame, GoesOnWithAnotherNumberOfThreads) {
   const Study study = {
       "example/trained", "A training", "Somebody 2024", "", {}, [](StudyContext& context) {
-        const Training settings = context.settings<Training>({}, {}, {}, kEverySetting);
+        const auto settings = context.settings<TwoTrainings>({}, {}, {}, kEverySetting);
         context.results().add_point({"threads", 1, settings.train.threads * 1.0});
       }};
-  options_.overrides = {{"train", {{"threads", 1}}}};
+  options_.overrides = config::Json::parse(R"({"train": {"threads": 1},
+                                             "small": {"train": {"threads": 1}}})");
   run_study(study, options_);
-  options_.overrides["train"]["threads"] = 2;
+  options_.overrides["train"]["threads"] = options_.overrides["small"]["train"]["threads"] = 2;
   EXPECT_EQ(run_study(study, options_).points().front().y, 2);
   options_.overrides["train"]["steps"] = 5;
   EXPECT_THAT(test::message_of<UsageError>([&] { run_study(study, options_); }),

@@ -38,6 +38,15 @@ TEST(Descend, RescaledStepHasTheDeviationAskedFor) {
   EXPECT_NEAR(entry_deviation(model.memory), 0.3, 1e-5);
 }
 
+/// Only the first of four entries of the gradient is not 0: twice their deviation.
+TEST(Descend, RescaledStepsOfTheSmallestGradientsAreFinite) {
+  const AssociationTask task = zipf_task(1, 2, 1);
+  AssociativeModel<float> model = {
+      .dimension = 2, .memory = {45, 0, 0, 0}, .inputs = {1, 0}, .outputs = {1, 0, -1, 0}};
+  descend(task, population_batch(task), {.rule = UpdateRule::kRescaled, .memory = 1}, model);
+  EXPECT_EQ(model.memory, (std::vector<float>{47, 0, 0, 0}));
+}
+
 TEST(Descend, StepSizesOfAppendixB1) {
   const auto sign = width_independent_step(UpdateRule::kSign, 2, 100, true);
   EXPECT_DOUBLE_EQ(sign.memory, 0.02);

@@ -110,10 +110,15 @@ TEST_F(Stores, IsAModelWhoseScoresAreItsDecoders) {
   }
   EXPECT_EQ(logprobs["tokens"].back(), " ");
 
-  const Json written = post("/v1/stores/books/complete",
-                            {{"prompt", "The raven sat"}, {"max_tokens", 40}, {"temperature", 0}});
+  const std::string complete = "/v1/stores/books/complete";
+  const Json asked = {{"prompt", "The raven sat"}, {"max_tokens", 40}, {"temperature", 0}};
+  const Json written = post(complete, asked);
   EXPECT_EQ(written["choices"][0]["text"], " above the door.");
   EXPECT_EQ(written["choices"][0]["finish_reason"], "stop");
+  std::string streamed;
+  for (const Json& event : tiny_.stream(complete + "?stream=true", asked))
+    streamed += event["choices"][0]["text"].get<std::string>();
+  EXPECT_EQ(streamed, " above the door.");
 }
 
 /// As `tessera memo complete` does.
@@ -170,6 +175,7 @@ TEST_F(Stores, FindsCountsAndVerifies) {
 TEST_F(Stores, TakesTheFieldsOfAJob) {
   post(kDocuments, {{"id", "two"}, {"text", "A lamp.\nA door.\n"}, {"meta", {"by=me"}}}, 201);
   EXPECT_EQ(get(kDocuments + "?meta=by%3Dme")["data"][0]["id"], "two");
+  EXPECT_EQ(get(kDocuments + "?meta=by%3Dme&meta=of%3Dme")["data"].size(), 0u);  // both
   EXPECT_EQ(get(kDocuments + "?before=2020-01-01")["data"].size(), 0u);
   EXPECT_EQ(get(kDocuments + "/two?range=2")["text"], "A door.\n");
   EXPECT_EQ(get("/v1/stores/books/stat?measure=3&seed=1")["measured_recall"]["positions"], 3);
@@ -197,6 +203,7 @@ TEST_F(Stores, NamesTheFieldThatItRefuses) {
   const auto stat = [&](const std::string& query) {
     return refused(tiny_.ask("GET", "/v1/stores/books/stat?" + query));
   };
+  EXPECT_EQ(stat("seed=1&measure=3&seed=2")["message"], "seed is given more than once");
   EXPECT_EQ(stat("measure=x")["message"],
             R"(measure is "x", expected a whole number from 0 to 100000)");
   EXPECT_EQ(stat("measure=[1]")["param"], "measure");

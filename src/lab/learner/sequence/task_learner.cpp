@@ -64,6 +64,7 @@ std::vector<TaskBatch> batches_of(const SequenceTask& task, uint64_t seed, int64
 template <std::ranges::sized_range Batches>
 Metrics measure_batches(SequenceModel& model, const Batches& batches,
                         const Learner::OnBatch& on_batch) {
+  const at::NoGradGuard no_grad;
   TaskScore score;
   double loss = 0;
   int64_t done = 0;

@@ -111,10 +111,17 @@ std::vector<double> divided(std::vector<double> values, double divisor) {
   return values;
 }
 
+/// The approximations are for an output and its rivals.
+void check_rivals(const Settings& settings) {
+  if (settings.outputs < 2)
+    throw UsageError("outputs is {}, expected at least 2", settings.outputs);
+}
+
 }  // namespace
 
 void descent_and_approximation(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 1000});
+  check_rivals(settings);
   const AssociationTask task = task_of(settings);
   const auto times = log_spaced(10, 1000, 13);
   const auto run_of = [&](const DescentCase& c, uint64_t seed) {
@@ -153,6 +160,7 @@ void descent_and_approximation(StudyContext& context) {
 
 void batch_descent_and_approximation(StudyContext& context) {
   const Settings settings = settings_of(context, {});
+  check_rivals(settings);
   const AssociationTask task = task_of(settings);
   const auto times = log_spaced(1, 100, 13);
   const auto run_of = [&](const DescentCase& c, uint64_t seed) {

@@ -81,11 +81,13 @@ std::vector<Try> stm_tries(const RecipeSettings& settings) {
   return tries;
 }
 
-/// As many rates for each baseline, evenly from the lowest to the highest.
+/// As many rates for each baseline, evenly from the lowest to the highest; where these are equal,
+/// one.
 std::vector<Try> tries_of(const Contestant& contestant, const RecipeSettings& settings) {
   std::vector<Try> tries = stm_tries(settings);
   if (contestant.name == "STM") return tries;
   const auto [lowest, highest] = std::ranges::minmax(settings.learning_rates);
+  if (lowest == highest) tries.erase(tries.begin() + 1, tries.end());
   const double last = std::max<double>(static_cast<double>(tries.size()) - 1, 1);
   for (size_t i = 0; i < tries.size(); ++i) {
     const double rate = lowest * std::pow(highest / lowest, static_cast<double>(i) / last);
