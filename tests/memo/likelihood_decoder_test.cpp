@@ -57,7 +57,8 @@ TEST(LikelihoodDecoder, PosteriorByHand) {
   const double z0 = 1 + 0.1 * 0.25 * std::exp(2), z1 = 1 + 0.1 * 0.75, b = std::exp(-0.1) * z0 * z1;
   const double m0 = 0.1 * 0.25 * std::exp(2) + 0.9 * b * 0.25 * std::exp(1) / z0;
   const double m1 = 0.1 * 0.75 + 0.9 * b * 0.75 / z1;
-  const auto p = decoder.probabilities(scores);
+  auto p = decoder.log_probabilities(scores);
+  for (double& value : p) value = std::exp(value);
   EXPECT_NEAR(p[0], (m0 + 0.25) / (1 + m0 + m1), 1e-12);
   EXPECT_NEAR(p[1], (m1 + 0.75) / (1 + m0 + m1), 1e-12);
   const NextToken next = decoder.best(scores);
@@ -151,8 +152,12 @@ TEST(LikelihoodDecoder, WithoutEvidenceThePriorSpeaks) {
 TEST(LikelihoodDecoder, ProbabilitiesSumToOneAlsoFarFromZero) {
   const LikelihoodDecoder decoder({1, 5, 2}, 0.001, 1e-6);
   for (const float s : {-1.0f, 0.0f, 0.4f, 0.6f, 1.0f, 3.0f}) {
-    const auto p = decoder.probabilities(scores_of({4, 16}, {s, 0, 0.5f, 0.5f, s, 0}));
-    EXPECT_NEAR(std::accumulate(p.begin(), p.end(), 0.0), 1, 1e-9) << s;
+    double sum = 0;
+    for (const double log : decoder.log_probabilities(scores_of({4, 16}, {s, 0, .5f, .5f, s, 0}))) {
+      EXPECT_TRUE(std::isfinite(log)) << s;
+      sum += std::exp(log);
+    }
+    EXPECT_NEAR(sum, 1, 1e-9) << s;
   }
 }
 

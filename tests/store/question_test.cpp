@@ -46,6 +46,14 @@ TEST_F(QuestionTest, LineBreaksQuotesDashesAndCaseMakeNoDifference) {
   EXPECT_EQ(read("See The Watery Part").differences, 0);
 }
 
+TEST_F(QuestionTest, IsFoundWhereTheIndexCutsWordsElsewhere) {
+  memorize(store(), "glass", "The layer was between 5µm and 7µm thick on the glass.\n");
+  memorize(store(), "code", "我们用Python和C++编写程序，测试。\n");
+  EXPECT_EQ(recited("BETWEEN 5µm AND 7µm THICK", 7), " on the");
+  EXPECT_EQ(recited("们用python和c 编", 6), "写程");
+  EXPECT_EQ(recited("编写程序测试", 3), "。");
+}
+
 TEST_F(QuestionTest, WhatCannotBeEncodedIsTheCallersMistake) {
   create(store("letters"), Tokenizer::characters(kText, EndOfText::kPresent));
   memorize(store("letters"), "whale", kText);

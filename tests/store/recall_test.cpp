@@ -111,9 +111,9 @@ TEST_F(RecallTest, PredictsAfterTheLastTokensOfTexts) {
     for (size_t i = 0; i < 2; ++i) {
       EXPECT_EQ(predictions[i].best.token, expected[i].token);
       EXPECT_EQ(predictions[i].best.evidence, expected[i].evidence);
-      const auto probabilities = reader.decoder().probabilities(scores[i]);
-      for (size_t token = 0; token < probabilities.size(); ++token)
-        EXPECT_EQ(predictions[i].logits[token], static_cast<float>(std::log(probabilities[token])));
+      const auto logs = reader.decoder().log_probabilities(scores[i]);
+      for (size_t token = 0; token < logs.size(); ++token)
+        EXPECT_EQ(predictions[i].logits[token], static_cast<float>(logs[token]));
     }
   }
 }

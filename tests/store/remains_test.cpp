@@ -94,6 +94,21 @@ TEST_F(RemainsTest, AreFoundInEachCodingInAnyFile) {
   EXPECT_THAT(found(), ElementsAre()) << "another document's own words";
 }
 
+TEST_F(RemainsTest, AreNotWhatAnEmptyStoreHas) {
+  const std::string text = "Name" + std::string(60, ' ') +
+                           "INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE" + std::string(40, ' ');
+  memorize(store(), "table", text);
+  Remains remains;
+  {
+    const MemoStore opened(store());
+    remains.add(opened, opened.ledger().get("table"));
+  }
+  forget(store(), "table");
+  remains.leave_out(MemoStore(store()));
+  for (const ScannedFile& file : remains.scan(store(), [](int64_t, int64_t) {}))
+    EXPECT_EQ(file.found, 0) << file.name;
+}
+
 /// Its tokens begin with a space that the text, which the full-text index holds, does not have.
 TEST_F(RemainsTest, AreThoseOfTheTextAsItWasMemorized) {
   const std::string text = "sixteen letters.";  // one run

@@ -36,6 +36,8 @@ std::vector<std::string> best(const std::string& words, bool cut, const std::str
 TEST(Words, AreRunsOfLettersAndDigits) {
   EXPECT_THAT(texts("The “Ärger”, don't: x_2!"), ElementsAre("the", "ärger", "don", "t", "x", "2"));
   EXPECT_THAT(texts("東京 abc"), ElementsAre("東", "京", "abc"));
+  EXPECT_THAT(texts("你好，世界。「々」（ａ）"), ElementsAre("你", "好", "世", "界", "々", "ａ"));
+  EXPECT_THAT(texts("5µm–7µm·½"), ElementsAre("5µm", "7µm", "½"));
   EXPECT_TRUE(words_of(" …\n").empty());
   const auto words = words_of("é (ab)");
   EXPECT_EQ(words[1].begin, 4);

@@ -121,15 +121,16 @@ NextToken LikelihoodDecoder::best(const WindowScores& scores) const {
   return next;
 }
 
-std::vector<double> LikelihoodDecoder::probabilities(const WindowScores& scores) const {
+std::vector<double> LikelihoodDecoder::log_probabilities(const WindowScores& scores) const {
   const DepthMixture all = mixture(scores);
+  std::vector<double> logs = log_prior_;
+  for (const auto& candidate : all.candidates()) {
+    double& own = logs[static_cast<size_t>(candidate.token)];
+    own = log_add(own, candidate.log_weight);
+  }
   const double log_total = log_one_plus_exp(all.log_mixture());
-  std::vector<double> probabilities = prior_;
-  for (double& probability : probabilities) probability *= std::exp(-log_total);
-  for (const auto& candidate : all.candidates())
-    probabilities[static_cast<size_t>(candidate.token)] +=
-        std::exp(candidate.log_weight - log_total);
-  return probabilities;
+  for (double& log : logs) log -= log_total;
+  return logs;
 }
 
 double LikelihoodDecoder::log_expected(int64_t m) {

@@ -37,9 +37,9 @@ class LikelihoodDecoder {
 
   /// The most probable token if a stored text continues here; the first of equals.
   NextToken best(const WindowScores& scores) const;
-  /// [V], summing to 1: the posterior if "nothing was stored", under which the next token follows
-  /// the prior, is as likely beforehand as "something was".
-  std::vector<double> probabilities(const WindowScores& scores) const;
+  /// [V], logs of what sums to 1: the posterior if "nothing was stored", under which the next token
+  /// follows the prior, is as likely beforehand as "something was".
+  std::vector<double> log_probabilities(const WindowScores& scores) const;
 
   /// What a recital asks of one token, on its own: whether it was stored with at least m of the k
   /// windows, the shortest. Before the scores are seen, 10^(1 - m) tokens are expected to have been

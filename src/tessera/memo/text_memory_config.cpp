@@ -29,8 +29,8 @@ void check_config(const TextMemoryConfig& config) {
       config.dimension >= 64 && config.dimension <= kMostDimension && config.dimension % 64 == 0,
       "text memory: dimension is {}, expected a multiple of 64 up to {}", config.dimension,
       kMostDimension);
-  check_argument(config.vocabulary >= 1 && config.vocabulary <= kMostVocabulary,
-                 "text memory: vocabulary is {}, expected 1 to {} tokens", config.vocabulary,
+  check_argument(config.vocabulary >= 2 && config.vocabulary <= kMostVocabulary,
+                 "text memory: vocabulary is {}, expected 2 to {} tokens", config.vocabulary,
                  kMostVocabulary);
   check_argument(config.heads >= 2, "text memory: heads is {}, expected at least 2", config.heads);
   check_argument(config.layers >= 1, "text memory: layers is {}, expected at least 1",

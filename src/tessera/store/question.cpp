@@ -95,8 +95,10 @@ class BestPlaces {
 };
 
 /// The longest words that the full-text index surely has, if a document has them: neither the first
-/// nor the last, which may be parts of words.
+/// nor the last, which may be parts of words. None in a script without spaces, whose characters it
+/// joins with letters and digits beside them.
 std::vector<std::string> indexed_words(const std::vector<Word>& words) {
+  if (std::ranges::any_of(words, &Word::alone)) return {};
   std::set<std::string> different;
   for (size_t i = 1; i + 1 < words.size(); ++i) {
     const std::string& word = words[i].text;

@@ -80,8 +80,8 @@ std::vector<Prediction> StoreReader::predict(
   memo::read_contexts(store_.memory(), views, [&](size_t, const memo::WindowScores& scores) {
     Prediction& next = predictions.emplace_back();
     next.best = decoder_.best(scores);
-    for (const double probability : decoder_.probabilities(scores))
-      next.logits.push_back(static_cast<float>(std::log(probability)));
+    for (const double log : decoder_.log_probabilities(scores))
+      next.logits.push_back(static_cast<float>(log));
   });
   if (decodes_by_likelihood(store_)) return predictions;
   const std::vector<memo::NextToken> best = next_of(views);

@@ -22,7 +22,7 @@ constexpr double kErrorRate = 0.01;
 /// What a store predicts after a text.
 struct Prediction {
   memo::NextToken best;       ///< the next token, by the memory
-  std::vector<float> logits;  ///< [V]: log of LikelihoodDecoder::probabilities()
+  std::vector<float> logits;  ///< [V]: LikelihoodDecoder::log_probabilities()
 };
 
 /// What a store's memory holds after some texts. With the bound code it decodes by likelihood

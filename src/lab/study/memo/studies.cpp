@@ -68,7 +68,7 @@ double same_distribution(std::vector<double> a, std::vector<double> b) {
 }
 
 void check_text_memory(int64_t dimension, double error_rate) {
-  memo::check_config({.dimension = dimension, .vocabulary = 1});
+  memo::check_config({.dimension = dimension, .vocabulary = 2});
   memo::LikelihoodDecoder(/*prior=*/{1}, /*noise=*/0, error_rate);
 }
 

@@ -82,7 +82,7 @@ double StoredMass::of(int64_t stored) const {
   double mass = 0;
   for (const StoredChance& inputs : chances(stored))
     mass += inputs.count * inputs.probability * inputs.chance;
-  return known_[stored] = mass;
+  return known_[stored] = std::min(mass, 1.0);
 }
 
 std::vector<StoredChance> StoredMass::chances(int64_t stored) const {

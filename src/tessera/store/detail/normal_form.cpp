@@ -1,5 +1,8 @@
 #include "tessera/store/detail/normal_form.h"
 
+#include <locale.h>
+#include <wctype.h>
+
 namespace tessera::store {
 namespace {
 
@@ -22,14 +25,9 @@ char32_t typed(char32_t character) {
 
 char32_t lower_case(char32_t letter) {
   if (letter < 0x80) return is_in(letter, U'A', U'Z') ? letter + 0x20 : letter;
-  const bool is_capital = (is_in(letter, 0xC0, 0xDE) && letter != 0xD7) ||
-                          is_in(letter, 0x391, 0x3A9) || is_in(letter, 0x410, 0x42F);
-  if (is_capital) return letter + 0x20;
-  if (is_in(letter, 0x400, 0x40F)) return letter + 0x50;
-  // In pairs, the capital first.
-  if (is_in(letter, 0x100, 0x137) || is_in(letter, 0x14A, 0x177)) return letter | 1;
-  if (is_in(letter, 0x139, 0x148) || is_in(letter, 0x179, 0x17E)) return letter + (letter & 1);
-  return letter;
+  static const locale_t unicode = ::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+  if (unicode == nullptr) return letter;
+  return static_cast<char32_t>(::towlower_l(static_cast<wint_t>(letter), unicode));
 }
 
 void NormalForm::append(std::string_view bytes) {

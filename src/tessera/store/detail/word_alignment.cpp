@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 #include <utility>
 
 #include "tessera/store/detail/normal_form.h"
@@ -30,12 +31,20 @@ constexpr auto kInWord = [] {
   return in_word;
 }();
 
+/// Whether a character beyond ASCII stands between words, for SQLite's index, too.
+bool is_between(char32_t character) {
+  constexpr std::u32string_view kInWords = U"ª²³µ¹º¼½¾", kOthers = U"、。〃〄〰・\uFEFF";
+  if (is_in(character, 0x80, 0xBF)) return kInWords.find(character) == kInWords.npos;
+  return utf8::is_space(character) || is_in(character, 0x2000, 0x206F) ||
+         is_in(character, 0x3008, 0x3020) || is_in(character, 0xFF01, 0xFF0F) ||
+         is_in(character, 0xFF1A, 0xFF20) || is_in(character, 0xFF3B, 0xFF40) ||
+         is_in(character, 0xFF5B, 0xFF65) || kOthers.find(character) != kOthers.npos;
+}
+
 /// The character as it stands in a word; 0 if it stands in none.
 char32_t in_word(char32_t character) {
   if (character < kInWord.size()) return static_cast<char32_t>(kInWord[character]);
-  const bool is_between = utf8::is_space(character) || is_in(character, 0x80, 0xBF) ||
-                          is_in(character, 0x2000, 0x206F) || character == 0xFEFF;
-  return is_between ? 0 : lower_case(character);
+  return is_between(character) ? 0 : lower_case(character);
 }
 
 }  // namespace
@@ -50,6 +59,7 @@ void WordCutter::append(std::string_view bytes, const std::function<void(const W
     if (word_.text.empty()) word_.begin = begin;
     utf8::append(word_.text, character);
     word_.end = read_;
+    word_.alone = alone;
     if (alone) finish(take);
   });
 }

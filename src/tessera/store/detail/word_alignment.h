@@ -15,6 +15,7 @@ namespace tessera::store {
 struct Word {
   std::string text;
   int64_t begin = 0, end = 0;  ///< its bytes in the text
+  bool alone = false;          ///< a character of a script without spaces
 };
 
 /// Cuts a text that comes piece by piece into words. take(word) sees each when it has ended.
