@@ -230,24 +230,6 @@ TEST(StoredPairs, StackAndSelectKeepEachRowsCount) {
   EXPECT_EQ(keys_of(chosen, 2), (std::vector<float>{5, 5}));
 }
 
-TEST(StoredPairs, StoresInTheChosenRowsAlone) {
-  for (const MemoryBound& bound : {MemoryBound{}, MemoryBound{3, Eviction::kOldest}}) {
-    StoredPairs pairs(PairOptions{bound});
-    pairs.store(pair_of(2, 1), pair_of(2, 1));
-    pairs.store(pair_of(2, 2), pair_of(2, 2), {true, false});
-    pairs.store(pair_of(2, 4), pair_of(2, 4), {false, true});
-    pairs.store(pair_of(2, 8), pair_of(2, 8));
-    EXPECT_EQ(pairs.counts(), (std::vector<int64_t>{3, 3}));
-    EXPECT_EQ(keys_of(pairs, 0), (std::vector<float>{1, 2, 8}));
-    EXPECT_EQ(keys_of(pairs, 1), (std::vector<float>{1, 4, 8}));
-    EXPECT_THROW(pairs.store(pair_of(2, 16), pair_of(2, 16), {true}), UsageError);
-    if (bound.pairs > 0) {  // the row that stores nothing is full
-      EXPECT_THROW(pairs.store(pair_of(2, 16), pair_of(2, 16), {true, false}), UsageError);
-    }
-    EXPECT_EQ(keys_of(pairs, 0), (std::vector<float>{1, 2, 8}));
-  }
-}
-
 /// Many queries at once are multiplied with keys as floats, one by one with bytes in 14 bits.
 bool agree(const at::Tensor& at_once, const at::Tensor& in_turn, const PairOptions& options) {
   const bool bytes = options.type == ops::WeightType::kInt8;

@@ -140,12 +140,7 @@ std::vector<int64_t> StoredPairs::next_slots() const {
 }
 
 void StoredPairs::count_next() {
-  count_next(std::vector<bool>(counts_.size(), true));
-}
-
-void StoredPairs::count_next(const std::vector<bool>& rows) {
   for (size_t row = 0; row < counts_.size(); ++row) {
-    if (!rows[row]) continue;
     if (bound() == 0 || counts_[row] < bound()) ++counts_[row];
     ++stored_[row];
   }
@@ -163,19 +158,12 @@ ops::PairStorage StoredPairs::prepare_next(const at::Tensor& like) {
   return next;
 }
 
-void StoredPairs::store(const at::Tensor& key, const at::Tensor& value,
-                        const std::vector<bool>& chosen) {
+void StoredPairs::store(const at::Tensor& key, const at::Tensor& value) {
   at::NoGradGuard no_grad;
   TESSERA_CHECK(key.dim() == 3 && key.sizes() == value.sizes(), "StoredPairs: key ", key.sizes(),
                 " and value ", value.sizes(), " must both be [B, H, D]");
   check_like(key, value);
-  TESSERA_CHECK(chosen.empty() || static_cast<int64_t>(chosen.size()) == key.size(0),
-                "StoredPairs: a choice of ", chosen.size(), " rows for ", key.size(0));
-  const bool all = std::find(chosen.begin(), chosen.end(), false) == chosen.end();
-  if (all && level() && holds(1)) return store_sequence(key.unsqueeze(1), value.unsqueeze(1));
-  for (int64_t row = 0; row < rows() && !all && bound() > 0; ++row)
-    TESSERA_CHECK(chosen[row] || counts_[row] < bound(), "StoredPairs: row ", row,
-                  " shall store nothing, but has no room left for a pair");
+  if (level() && holds(1)) return store_sequence(key.unsqueeze(1), value.unsqueeze(1));
   const at::Tensor kept_key = kept(key).unsqueeze(2), kept_value = kept(value).unsqueeze(2);
   reserve_next(key);
   at::Tensor slots = at::tensor(next_slots(), at::kLong).unsqueeze(1).repeat({1, keys_.size(1)});
@@ -187,8 +175,7 @@ void StoredPairs::store(const at::Tensor& key, const at::Tensor& value,
   keys_.scatter_(2, places, kept_key);
   values_.scatter_(2, places, kept_value);
   if (usage_.defined()) usage_.scatter_(2, slots, 1.0);
-  // What the others were given lies behind their pairs, where the next one will.
-  count_next(all ? std::vector<bool>(counts_.size(), true) : chosen);
+  count_next();
 }
 
 void StoredPairs::store_sequence(const at::Tensor& keys, const at::Tensor& values) {

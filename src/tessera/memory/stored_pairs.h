@@ -53,10 +53,9 @@ class StoredPairs {
   StoredPairs(StoredPairs&&) = default;
   StoredPairs& operator=(StoredPairs&&) = default;
 
-  /// Stores one pair in every row, or in those of the B that `rows` says, where the others still
-  /// have room for one: key, value [B, H, D]. Throws UsageError on a shape or dtype mismatch, where
-  /// they have none, and on numbers that 8 bits cannot keep (NaN, infinity), storing nothing.
-  void store(const at::Tensor& key, const at::Tensor& value, const std::vector<bool>& rows = {});
+  /// Stores one pair in every row: key, value [B, H, D]. Throws UsageError on a shape or dtype
+  /// mismatch and on numbers that 8 bits cannot keep (NaN, infinity), storing nothing.
+  void store(const at::Tensor& key, const at::Tensor& value);
   /// Stores T pairs a row in their order: keys, values [B, T, H, D]. T = 0 opens a memory of B
   /// rows. Throws as store() does, storing nothing.
   void store_sequence(const at::Tensor& keys, const at::Tensor& values);
@@ -123,7 +122,6 @@ class StoredPairs {
   /// One row of keys_ or values_ as floats [H, N, D].
   at::Tensor floats_of(const at::Tensor& all, int64_t row) const;
   std::vector<int64_t> next_slots() const;
-  void count_next(const std::vector<bool>& rows);
   void reserve_next(const at::Tensor& like);
   at::Tensor retrieve_sequence(const at::Tensor& queries, ops::Precision precision) const;
   at::Tensor store_and_retrieve_evicting(const at::Tensor& keys, const at::Tensor& values,

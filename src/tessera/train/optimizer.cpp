@@ -18,10 +18,9 @@ namespace {
 
 constexpr int64_t kBlock = 16384;  // elements; four arrays of it stay in a second-level cache
 
-/// What the loops take: contiguous floats or doubles on the CPU.
+/// What the loops take: contiguous floats on the CPU.
 bool takes_loops(const at::Tensor& tensor) {
-  return tensor.device().is_cpu() && tensor.is_contiguous() &&
-         (tensor.scalar_type() == at::kFloat || tensor.scalar_type() == at::kDouble);
+  return tensor.device().is_cpu() && tensor.is_contiguous() && tensor.scalar_type() == at::kFloat;
 }
 
 /// Of what an optimiser keeps of a parameter.
@@ -74,12 +73,7 @@ double Optimizer::gradient_norm() const {
     const auto& [parameter, begin, end] = blocks_[i];
     const at::Tensor& gradient = gradients[parameter];
     if (!gradient.defined()) continue;
-    if (gradient.scalar_type() == at::kFloat)
-      optimizer::cpu::sum_squares_of_floats(
-          {end - begin, gradient.data_ptr<float>() + begin, &sums[i]});
-    else
-      optimizer::cpu::sum_squares_of_doubles(
-          {end - begin, gradient.data_ptr<double>() + begin, &sums[i]});
+    optimizer::cpu::sum_squares({end - begin, gradient.data_ptr<float>() + begin, &sums[i]});
   }
   for (double part : sums) sum += part;
   return std::sqrt(sum);
@@ -166,20 +160,6 @@ void update_composed(const AdamWCoefficients& with, const at::Tensor& gradient,
   value.copy_(value.to(m.scalar_type()).mul(with.keep).addcdiv_(m, root, -with.rate));
 }
 
-/// Elements [begin, end) of one parameter.
-template <typename Scalar>
-optimizer::cpu::AdamWUpdate<Scalar> update_of(const AdamWCoefficients& with, int64_t begin,
-                                              int64_t end, const at::Tensor& gradient,
-                                              const at::Tensor& value, const at::Tensor& m,
-                                              const at::Tensor& v) {
-  return {with,
-          end - begin,
-          gradient.data_ptr<Scalar>() + begin,
-          value.data_ptr<Scalar>() + begin,
-          m.data_ptr<Scalar>() + begin,
-          v.data_ptr<Scalar>() + begin};
-}
-
 }  // namespace
 
 bool decays_by_dimension(const std::string& name, const at::Tensor& parameter) {
@@ -218,13 +198,10 @@ void AdamW::update(double learning_rate, double gradient_scale) {
     const auto& [index, begin, end] = blocks_[i];
     const auto& [name, value, m, v, fused, owner] = parameters_[index];
     if (!gradients[index].defined()) continue;
-    const auto& with = decays_[index] ? decaying : steady;
-    if (value.scalar_type() == at::kFloat)
-      optimizer::cpu::update_floats(
-          update_of<float>(with, begin, end, gradients[index], value, m, v));
-    else
-      optimizer::cpu::update_doubles(
-          update_of<double>(with, begin, end, gradients[index], value, m, v));
+    optimizer::cpu::update({decays_[index] ? decaying : steady, end - begin,
+                            gradients[index].data_ptr<float>() + begin,
+                            value.data_ptr<float>() + begin, m.data_ptr<float>() + begin,
+                            v.data_ptr<float>() + begin});
   }
 }
 

@@ -14,7 +14,7 @@ class Processes;
 
 /// Changes parameters by their gradients. The parameters are shared with the caller and changed in
 /// place; what the optimiser keeps of each is float, or double where the parameter is. Contiguous
-/// float and double parameters on the CPU may take fused loops, others composed tensor functions.
+/// float parameters on the CPU take fused loops, others composed tensor functions.
 /// Results do not depend on the number of threads. A parameter without a gradient stays as it is.
 class Optimizer {
  public:

@@ -1,5 +1,7 @@
 #include "tessera/train/shared_training.h"
 
+#include <ATen/Parallel.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -61,6 +63,7 @@ void start_together(Learner& learner, Optimizer& optimizer, Processes& processes
 void help_training(Learner& learner, Processes& processes) {
   const TrainConfig& config = learner.training();
   const InterruptGuard leave_signals_to_the_leader;
+  if (config.threads > 0) at::set_num_threads(static_cast<int>(config.threads));
   const FlushDenormals flush_denormals;
   learner.module().train();
   const auto optimizer = config.make_optimizer(trainable_parameters(learner.module()));

@@ -68,19 +68,6 @@ struct Exchange {
   }
 };
 
-/// One step, in which a pair becomes readable in some of the rows: in those where as many wait as
-/// may, so that it is the first of the line [B, W + N, H, D].
-at::Tensor step_of_some(ContextTierState& state, const at::Tensor& line_keys,
-                        const at::Tensor& line_values, const Exchange& exchange) {
-  std::vector<bool> rows;
-  for (const int64_t waiting : state.waiting) rows.push_back(exchange.ready(waiting) > 0);
-  StoredPairs& readable = state.memory.pairs;
-  readable.store(line_keys.select(1, 0), line_values.select(1, 0), rows);
-  const auto [read, weights] = readable.retrieve(exchange.queries.select(1, 0));
-  readable.count_use(weights);
-  return read.unsqueeze(1);
-}
-
 /// -> [B, T, H, D], 0 where there is nothing to read.
 at::Tensor store_and_retrieve(ContextTierState& state, const Exchange& exchange) {
   const at::Tensor &keys = exchange.keys, &values = exchange.values, &queries = exchange.queries;
@@ -93,16 +80,14 @@ at::Tensor store_and_retrieve(ContextTierState& state, const Exchange& exchange)
   const int64_t ready = exchange.ready(state.waiting.front());
   const bool level = std::all_of(state.waiting.begin(), state.waiting.end(),
                                  [&](int64_t waiting) { return exchange.ready(waiting) == ready; });
-  if (!level && queries.size(1) > 1)
+  if (!level)
     return row_by_row(state, keys.size(0), [&](ContextTierState& one, int64_t row) {
       return store_and_retrieve(one, exchange.of_row(row));
     });
   const at::Tensor line_keys = at::cat({state.waiting_keys, keys}, 1);  // [B, W + N, H, D]
   const at::Tensor line_values = at::cat({state.waiting_values, values}, 1);
   at::Tensor read = at::zeros_like(queries);
-  if (!level) {
-    read = step_of_some(state, line_keys, line_values, exchange);
-  } else if (ready > 0) {  // equally many wait in all rows
+  if (ready > 0) {  // equally many wait in all rows
     const int64_t first = state.waiting_keys.size(1) - state.waiting.front();
     const auto last = [&](const at::Tensor& all) {
       return all.narrow(1, queries.size(1) - ready, ready);

@@ -25,26 +25,22 @@ struct AdamWCoefficients {
 };
 
 /// One update of n elements.
-template <typename Scalar>
 struct AdamWUpdate {
   AdamWCoefficients with;
   int64_t n = 0;
-  const Scalar* gradient = nullptr;
-  Scalar* value = nullptr;
-  Scalar* m = nullptr;
-  Scalar* v = nullptr;
+  const float* gradient = nullptr;
+  float* value = nullptr;
+  float* m = nullptr;
+  float* v = nullptr;
 };
-TESSERA_OPTIMISER_LOOP(update_floats, AdamWUpdate<float>);
-TESSERA_OPTIMISER_LOOP(update_doubles, AdamWUpdate<double>);
+TESSERA_OPTIMISER_LOOP(update, AdamWUpdate);
 
 /// *sum = the sum of n squares, in double.
-template <typename Scalar>
 struct SquareSum {
   int64_t n = 0;
-  const Scalar* x = nullptr;
+  const float* x = nullptr;
   double* sum = nullptr;
 };
-TESSERA_OPTIMISER_LOOP(sum_squares_of_floats, SquareSum<float>);
-TESSERA_OPTIMISER_LOOP(sum_squares_of_doubles, SquareSum<double>);
+TESSERA_OPTIMISER_LOOP(sum_squares, SquareSum);
 
 }  // namespace tessera::optimizer::cpu
