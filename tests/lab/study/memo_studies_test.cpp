@@ -147,7 +147,7 @@ TEST_F(MemoStudies, TheBoundCodeRecallsText) {
                                                     {"probes", 200},
                                                     {"planned_tokens", 900}});
   EXPECT_GT(value(results, "bound code", 700), 0.97);
-  EXPECT_LT(value(results, "authors' code", 700), 0.8);
+  EXPECT_LT(value(results, "authors' way", 700), 0.8);
   EXPECT_NEAR(value(results, "bound code, predicted", 700), value(results, "bound code", 700),
               0.02);
   expect_captions("natural-text");

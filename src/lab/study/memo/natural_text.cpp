@@ -80,7 +80,8 @@ memo::TextMemory memory_of(memo::WindowCodeKind code, int64_t dimension,
   return memory;
 }
 
-/// The authors' code: every window of every position, as often as it comes.
+/// As the authors' code stores a text, but in one row: every window of every position, as often as
+/// it comes.
 double published_code_recall(int64_t dimension, std::span<const int32_t> text, int64_t vocabulary,
                              std::span<const int64_t> places, uint64_t seed) {
   Memo memo({.vocabulary = vocabulary,
@@ -111,7 +112,7 @@ memo::BoundWindowPredictor predictor_of(std::span<const int32_t> text, int64_t v
       memo::window_lengths({.heads = kTextHeads, .layers = kTextLayers}), vocabulary, probes, seed);
 }
 
-const std::vector<std::string> kRecallSeries = {"authors' code", "paper's code, pairs once",
+const std::vector<std::string> kRecallSeries = {"authors' way", "paper's code, pairs once",
                                                 "bound code, by score", "bound code",
                                                 "bound code, predicted"};
 
