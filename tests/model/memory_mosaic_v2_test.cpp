@@ -214,6 +214,7 @@ TEST(MemoryMosaicV2, StartsAsPublished) {
     };
     const ContextTier tier = block->context->long_term;
     expect_cut_normal(tier->key->weight, 96);
+    expect_cut_normal(tier->value->weight, 96);
     expect_cut_normal(block->context->output->weight, 192);
     expect_cut_normal(block->expand->weight, 96);
     expect_cut_normal(block->contract->weight, 400);
