@@ -268,7 +268,7 @@ void verify_certificate(const std::string& store, const std::string& certificate
              : check.signature == Signature::kValid ? "signed by " + check.public_key
                                                     : "its signature is not valid",
              check.same_state ? "as it was after the erasure"
-                              : "another since: documents came, went or changed");
+                              : "another since: documents were added, removed or replaced");
   for (const auto& id : check.held)
     fmt::print(out, "{}: '{}' has the text of an erased document again\n", certificate, id);
   if (!check.holds()) throw std::runtime_error(certificate + " does not hold");

@@ -16,6 +16,7 @@
 #include "tessera/data/file_texts.h"
 #include "tessera/memo/text_memory.h"
 #include "tessera/memo/window_code.h"
+#include "tessera/store/digest.h"
 #include "tessera/store/memo_store.h"
 
 namespace tessera::jobs {
@@ -137,6 +138,10 @@ void admit(const FileDocument& document, const store::MemoWriter& writer,
   document.visit([&](const std::string&, std::string_view text) {
     writer.check_id(document.id, duplicates);
     if (text.empty()) throw DataError(document.id, "is empty; there is nothing to memorize");
+    admitted.bytes += std::ssize(text);
+    const store::Ledger& ledger = writer.ledger();
+    const auto known = ledger.find(document.id);
+    if (known && ledger.details(*known).digest == store::text_digest(text)) return;
     const memo::TextMemoryConfig& memory = writer.config().memory;
     const std::string_view sample = utf8::beginning_of(text, kSample);
     const double times = static_cast<double>(text.size()) / static_cast<double>(sample.size());
@@ -149,9 +154,7 @@ void admit(const FileDocument& document, const store::MemoWriter& writer,
                       tokens, memo::TextMemory::most_tokens(memory));
     memo::WindowPairs windows(memo::window_lengths(memory));
     pairs += times * static_cast<double>(windows.append(encoded).size());
-    if (const auto replaced = writer.ledger().find(document.id))
-      pairs -= static_cast<double>(replaced->pairs);
-    admitted.bytes += std::ssize(text);
+    if (known) pairs -= static_cast<double>(known->pairs);
   });
   admitted.documents.push_back(document);
 }

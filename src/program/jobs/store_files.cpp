@@ -96,10 +96,10 @@ memo::SizePlan planned_size(const Create& create, memo::TextMemoryConfig& memory
   on_progress(kMostPlans, kMostPlans);
   if (!plan.dimension)
     throw UsageError(
-        "with an error of {} no dimension recalls {}: the least possible is {:.4f}, because {:.4f} "
-        "of its tokens follow windows that are followed by other tokens elsewhere; allow more, or "
-        "give 0 for a thousandth more than the least",
-        *create.error, create.plan_from, least, plan.error_in_any_dimension);
+        "with an error of {} no dimension recalls {}: {:.4f} of its tokens follow windows that are "
+        "followed by other tokens elsewhere, and with the standard error of this number the least "
+        "is {:.4f}; allow more, or give 0 for 0.001 more than the least",
+        *create.error, create.plan_from, plan.error_in_any_dimension, least);
   return plan;
 }
 

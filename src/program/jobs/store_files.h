@@ -42,8 +42,7 @@ struct Create {
           "instead: choose the smallest dimension that recalls this file, or the files of this "
           "folder, with the allowed error");
     field("error", error,
-          "share of tokens that may be recalled wrongly; 0: a thousandth more than the least "
-          "possible",
+          "share of tokens that may be recalled wrongly; 0: 0.001 more than the least possible",
           config::between(0, 0.999999));
     field("matrices", matrices,
           "number of matrices; each window is stored in one of them, so many small ones take less "

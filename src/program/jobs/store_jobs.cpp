@@ -217,7 +217,7 @@ Show::Answer Show::run(const MemoStore& store, const OnProgress& on_progress) co
     on_progress(++read, answer.document.tokens);
   });
   if (answer.text.empty() && !range.empty())
-    throw UsageError("range is '{}', but '{}' has {} lines", range, id, line);
+    throw UsageError("range is '{}', but '{}' ends with line {}", range, id, line);
   return answer;
 }
 

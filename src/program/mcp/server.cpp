@@ -33,8 +33,9 @@ constexpr auto kBetweenNotes = std::chrono::milliseconds(100);
 constexpr const char* kInstructions =
     "A memory of documents that stays on this machine. recall continues a text word for word as a "
     "stored document does and names the document and line of each word; search finds passages by "
-    "their words, find an exact text. memorize adds a document, forget removes documents as if the "
-    "memory had never held them. Nothing is made up: a recital that is not sure of a word ends.";
+    "their words, find the places of a given text. memorize adds a document, forget removes "
+    "documents as if the memory had never held them. Nothing is made up: a recital that is not "
+    "sure of a word ends.";
 
 Json server_info() {
   return {{"name", "tessera"}, {"title", "Tessera"}, {"version", version()}};

@@ -34,6 +34,15 @@ class Predictor {
     });
   }
 
+  /// Whether the store continues this prompt.
+  bool continues(const TokenIds& prompt) const {
+    bool continues = false;
+    store_->read([&](const ServedStore::Snapshot& snapshot) {
+      continues = snapshot.reader().continues(std::vector<int32_t>(prompt.begin(), prompt.end()));
+    });
+    return continues;
+  }
+
   std::vector<store::Prediction> predict(const std::vector<std::span<const int64_t>>& texts) const {
     std::vector<store::Prediction> predictions;
     if (texts.empty()) return predictions;
@@ -110,15 +119,15 @@ class StoreDecoder : public Decoder {
   void add(PromptReading& prompt) override {
     Row row;
     row.text = std::move(static_cast<StorePrompt&>(prompt).tokens);
-    row.prompt = row.text.size();
+    row.begun = predictor_.continues(row.text);
     predict({&row, 1});
     rows_.push_back(std::move(row));
   }
 
   const TokenIds& tokens(size_t row) const override { return rows_.at(row).text; }
   bool goes_on(size_t row) const override {
-    const auto& [text, prompt, next] = rows_.at(row);
-    return store::goes_on(next.best, text.size() > prompt);
+    const auto& [text, begun, next] = rows_.at(row);
+    return begun && store::goes_on(next.best, begun);
   }
   std::span<const float> logits(size_t row) override { return rows_.at(row).next.logits; }
 
@@ -136,7 +145,7 @@ class StoreDecoder : public Decoder {
  private:
   struct Row {
     TokenIds text;
-    size_t prompt = 0;  // tokens of it
+    bool begun = false;  // the store continues its prompt
     store::Prediction next;
   };
 

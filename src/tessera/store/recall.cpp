@@ -52,6 +52,12 @@ class Continuation {
   bool reciting_ = false;
 };
 
+/// The last tokens, as many as the longest window has.
+std::span<const int32_t> context_of(const QuestionedStore& store, std::span<const int32_t> text) {
+  const auto longest = static_cast<size_t>(store.memory().window_lengths().back());
+  return text.last(std::min(text.size(), longest));
+}
+
 }  // namespace
 
 StoreReader::StoreReader(const QuestionedStore& store, double error_rate)
@@ -65,6 +71,16 @@ std::vector<memo::NextToken> StoreReader::next_of(
     tokens.push_back(decoder_.best(scores));
   });
   return tokens;
+}
+
+bool StoreReader::continues(std::span<const int32_t> prompt) const {
+  check_prompt(store_, prompt.size());
+  const auto context = context_of(store_, prompt);
+  if (!decodes_by_likelihood(store_))
+    return goes_on(next_of({&context, 1}).front(), /*begun=*/false);
+  return memo::Recital(store_.memory(), decoder_, context, store_.tokenizer().end_of_text())
+      .next()
+      .has_value();
 }
 
 std::vector<Prediction> StoreReader::predict(
@@ -108,8 +124,7 @@ Recall recall(const QuestionedStore& store, std::span<const int32_t> prompt,
       options.error_rate == kErrorRate || decodes_by_likelihood(store),
       "error_rate is {}, but a store with the paper's code has no error rate; leave it out",
       options.error_rate);
-  const auto longest = static_cast<size_t>(store.memory().window_lengths().back());
-  const auto context = prompt.last(std::min(prompt.size(), longest));
+  const auto context = context_of(store, prompt);
   std::vector<int32_t> text(context.begin(), context.end());
   Continuation continuation(store, context, options.error_rate);
   Recall result;
@@ -159,12 +174,12 @@ Finish complete(const QuestionedStore& store, const Question& question,
   const StoreReader reader(store);
   TextWriter writer(own, 0, question.tokens.size());
   std::vector<int64_t> text(question.tokens.begin(), question.tokens.end());
+  const bool begun = reader.continues(question.tokens);
   const auto next = [&] {
     if (InterruptGuard::interrupted()) return writer.end(Finish::kInterrupted);
     const std::span<const int64_t> read = text;
     const Prediction prediction = std::move(reader.predict({&read, 1}).front());
-    const bool begun = text.size() > question.tokens.size();
-    if (!goes_on(prediction.best, begun)) return writer.end(Finish::kNotStored);
+    if (!begun || !goes_on(prediction.best, begun)) return writer.end(Finish::kNotStored);
     return writer.draw(prediction.logits, text);
   };
   for (;;) {

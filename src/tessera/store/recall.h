@@ -35,6 +35,9 @@ class StoreReader {
 
   /// The next token after each of these contexts, by the memory.
   std::vector<memo::NextToken> next_of(std::span<const std::span<const int32_t>> contexts) const;
+  /// Whether recall() of this prompt would have a token or the end of a text. Throws UsageError
+  /// where it is too short.
+  bool continues(std::span<const int32_t> prompt) const;
   /// After each of these texts, of whose tokens the last ones count, as many as the longest window
   /// has.
   std::vector<Prediction> predict(std::span<const std::span<const int64_t>> texts) const;
@@ -99,8 +102,8 @@ class RecitedText {
 TokenBytes bytes_after(const Tokenizer& tokenizer, const std::string& rest);
 
 /// Continues a question with tokens that are drawn by their probability in the store
-/// (StoreReader::predict), for as long as a stored text goes on there (goes_on): else it ends with
-/// Finish::kNotStored. The store gives the end of text and the tokens' bytes. While an
+/// (StoreReader::predict), where the store continues() it and for as long as a stored text
+/// goes_on(): else it ends with Finish::kNotStored. The store gives the end of text and the tokens' bytes. While an
 /// InterruptGuard lives, a signal ends it between two tokens. Calls `on_news` with each token.
 /// Throws UsageError on options that make no sense and on a question that is too short.
 Finish complete(const QuestionedStore& store, const Question& question,

@@ -193,7 +193,7 @@ TEST_F(StoreJobs, ShowGivesLinesOfADocument) {
   EXPECT_EQ(json["id"], "raven");
   for (const char* range : {"0", "2-1", "x", "1-x", "1-2-3", "1-2-", "9", "-1"})
     EXPECT_THAT(message_of<UsageError>([&] { text(range); }), HasSubstr("range is")) << range;
-  EXPECT_EQ(message_of<UsageError>([&] { text("3-"); }), "range is '3-', but 'raven' has 2 lines");
+  EXPECT_EQ(message_of<UsageError>([&] { text("3-"); }), "range is '3-', but 'raven' ends with line 2");
   EXPECT_THAT(message_of<store::UnknownDocument>([&] {
                 run(Show{"ravem", ""});
               }),
