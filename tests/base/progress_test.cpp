@@ -81,6 +81,15 @@ TEST(Progress, DrawsThatAllIsDoneAtOnceAndOnce) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3);
 }
 
+TEST(Progress, AJobThatEndsEarlyIsDone) {
+  const std::string text = written([](std::FILE* file) {
+    Progress progress(file, "train", 10);
+    progress.update(4, "loss 0.10");
+    progress.end_early();
+  });
+  EXPECT_THAT(text, testing::ContainsRegex("100 %  loss 0.10.*done\n$"));
+}
+
 /// What a job draws on a terminal of 40 columns.
 std::string drawn_on_terminal(const std::string& label, const std::string& note) {
   int master = -1, slave = -1;

@@ -153,6 +153,7 @@ TEST_F(TrainerTest, EndsWhenPatienceDoes) {
   const auto result = run_with_losses({3, 4, 2, 2.5, 2}, "run", Start::kNew);
   EXPECT_EQ(result.step, 5);
   EXPECT_EQ(result.best_validation_loss, 2);
+  EXPECT_THAT(result.early_end, HasSubstr("the last 2 evaluations brought no lower loss"));
   EXPECT_EQ(
       Checkpoint::load(Checkpoints(folder / "run" / "checkpoints", 1).paths().back()).state.step,
       5);
@@ -165,7 +166,9 @@ TEST_F(TrainerTest, EndsWhenPatienceDoes) {
 TEST_F(TrainerTest, EndsWhenTheLossIsLowEnough) {
   config.stop_loss = 0.5;
   config.evaluate_every = 2;
-  EXPECT_EQ(run_with_losses({3, 0.6, 0.5}, "run", Start::kNew).step, 6);
+  const auto result = run_with_losses({3, 0.6, 0.5}, "run", Start::kNew);
+  EXPECT_EQ(result.step, 6);
+  EXPECT_EQ(result.early_end, "the validation loss, 0.5, has reached train.stop_loss, 0.5");
 }
 
 TEST_F(TrainerTest, StopsBeforeAnUpdateThatIsNotFinite) {

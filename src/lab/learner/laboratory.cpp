@@ -114,8 +114,9 @@ std::string describe_sequence_tasks() {
                       config::describe_fields(default_task_training(), "  "));
   return text + describe_models(&ModelKind::reads_vectors) +
          "\nOutputs, and inputs where they are vectors, are the task's. Where a task has tokens,\n"
-         "inputs is the width of their embedding. Where answers are tokens, too (mqar),\n"
-         "[model] may be one that is trained on texts; its window has to hold a sequence.\n";
+         "inputs is the width of their embedding. Where answers are tokens, too (mqar,\n"
+         "needle, people), [model] may be one that is trained on texts; its window has to hold a\n"
+         "sequence.\n";
 }
 
 }  // namespace

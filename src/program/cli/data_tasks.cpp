@@ -119,10 +119,10 @@ void add_babi(Verb& data) {
   verb.option("--valid", options->sizes.validation, "Questions to validate on").at_least(1);
   verb.option("--test", options->sizes.test, "Questions to test on").at_least(1);
   verb.run([options] {
-    const auto& sizes = options->sizes;
-    task::write_babi_folder(options->out, options->task, options->seed, sizes);
+    const task::BabiSizes written =
+        task::write_babi_folder(options->out, options->task, options->seed, options->sizes);
     fmt::print("{}: task {}, {} questions to train on, {} to validate and {} to test on\n",
-               options->out, options->task, sizes.training, sizes.validation, sizes.test);
+               options->out, options->task, written.training, written.validation, written.test);
   });
 }
 

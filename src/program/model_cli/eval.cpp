@@ -96,7 +96,11 @@ Metrics measured(const EvalArguments& options, SequenceModel& model,
     return task::measure(model, task, task::split_seed(options.seed, task::Split::kTest),
                          task.samples().value_or(options.samples), kRows, std::ref(bar));
   } catch (const UsageError& error) {
-    throw UsageError("{} does not fit the task: {}", options.model, error.what());
+    const auto& shape = task.shape();
+    throw UsageError("{} does not fit the task, whose inputs are {}: {}", options.model,
+                     shape.input_width > 0 ? fmt::format("vectors of {} numbers", shape.input_width)
+                                           : "tokens",
+                     error.what());
   }
 }
 

@@ -187,7 +187,7 @@ void print_inspection(const Inspection& inspection, const InspectedText& text,
   for (const TokenChoice& choice : inspection.alternatives)
     expected += fmt::format("{}{} {}", expected.empty() ? "" : ", ", text.quoted(choice.token),
                             percent(choice.log_probability));
-  fmt::print("Expected: {}\n\n", expected);
+  fmt::print("Most probable: {}\n\n", expected);
 
   Table parts("What the logit is made of", {"part", "logit"});
   parts.add_row({"embedding of the token before it", Cell::fixed(inspection.embedding, 4)});

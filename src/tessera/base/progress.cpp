@@ -70,6 +70,11 @@ void Progress::update(int64_t done, const std::string& note) {
   draw();
 }
 
+void Progress::end_early() {
+  total_ = done_;
+  current_ = false;
+}
+
 void Progress::message(const std::string& text) {
   show(stream_, fmt::format("{}{}\n", terminal_ ? kWipe : "", text));
   current_ = current_ && !terminal_;

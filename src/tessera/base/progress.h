@@ -28,6 +28,8 @@ class Progress {
   void update(int64_t done, const std::string& note = "");
   /// The same with one more unit done.
   void advance(const std::string& note = "") { update(done_ + 1, note); }
+  /// What is done is all that is to be done, though the total is larger.
+  void end_early();
   /// A line that stays, above the bar.
   void message(const std::string& text);
   /// Takes the bar off a terminal, so that a line can be printed elsewhere; update() draws it

@@ -108,6 +108,7 @@ TrainingResult Trainer::run(Start start) {
     follow_step();
   }
   result_.step = state_.step;
+  if (state_.step < config_.steps) result_.early_end = early_end();
   result_.best_validation_loss = state_.best_validation_loss;
   result_.evaluation_is_missing = state_.evaluation_is_missing;
   return result_;
@@ -147,11 +148,18 @@ bool Trainer::is_evaluated() const {
 }
 
 bool Trainer::has_ended() const {
-  const bool patience_is_over =
-      config_.patience > 0 && state_.evaluations_since_best >= config_.patience;
-  const bool is_low_enough = config_.stop_loss > 0 && state_.best_validation_loss &&
-                             *state_.best_validation_loss <= config_.stop_loss;
-  return state_.step >= config_.steps || patience_is_over || is_low_enough;
+  return state_.step >= config_.steps || !early_end().empty();
+}
+
+std::string Trainer::early_end() const {
+  const auto& best = state_.best_validation_loss;
+  if (config_.stop_loss > 0 && best && *best <= config_.stop_loss)
+    return fmt::format("the validation loss, {:.4g}, has reached train.stop_loss, {:g}", *best,
+                       config_.stop_loss);
+  if (config_.patience > 0 && state_.evaluations_since_best >= config_.patience)
+    return fmt::format("the last {} evaluations brought no lower loss (train.patience)",
+                       state_.evaluations_since_best);
+  return "";
 }
 
 Interrupted Trainer::stopped() const {

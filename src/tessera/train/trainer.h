@@ -49,7 +49,8 @@ class TrainingObserver {
 };
 
 struct TrainingResult {
-  int64_t step = 0;            ///< updates made; fewer than configured where it ended early
+  int64_t step = 0;            ///< updates made
+  std::string early_end;       ///< why these are fewer than configured; else empty
   std::optional<double> loss;  ///< of the last update; none where no update was left to make
   std::optional<double> best_validation_loss;
   bool evaluation_is_missing = false;  ///< a signal came before the one after the last step ended
@@ -83,6 +84,7 @@ class Trainer {
   void report_step(const StepMetrics& metrics);
   /// After the last step, or where patience is at its end or the loss low enough.
   bool has_ended() const;
+  std::string early_end() const;
   /// Of the coming update.
   double learning_rate() const;
   /// Evaluation, sample and checkpoint, where they are due. Throws Interrupted.

@@ -74,6 +74,12 @@ class TrainingDisplay : public TrainingObserver {
       tessera::show(stream_, line + "\n");
   }
 
+  /// The training is complete with fewer steps than configured.
+  void end_early(const std::string& why) {
+    show(why);
+    progress_->end_early();
+  }
+
   /// Ends the bar.
   void finish() { progress_.reset(); }
 
@@ -133,7 +139,10 @@ Trained train(Learner& learner, const RunFolder& run, std::FILE* progress, const
   run.write_configuration(learner, processes == nullptr ? 1 : processes->count());
   const TrainingResult result = trainer.run(run.start());
 
-  display.show(fmt::format("saving the weights with the lowest validation loss in {}",
+  if (!result.early_end.empty())
+    display.end_early(fmt::format("ended after step {} of {}: {}", result.step,
+                                  learner.training().steps, result.early_end));
+  display.show(fmt::format("saving the weights of the best evaluation in {}",
                            (run.path() / "model").native()));
   display.finish();
   save_best(learner, run.path());

@@ -65,12 +65,16 @@ std::unique_ptr<LineChart> curves_chart(const std::vector<TrainedRuns>& learners
   return chart;
 }
 
-/// Means over the runs, of the first metric with its deviation, which one run does not have.
+/// Means over the runs, of the first metric with its deviation where there are several.
 Table scores_table(const std::vector<TrainedRuns>& learners,
                    const std::vector<ShownMetric>& shown) {
-  std::vector<std::string> columns = {"model",    "parameters",       "runs",
-                                      "updates",  "minutes of a run", shown.front().label,
-                                      "deviation"};
+  const bool several = std::ranges::any_of(
+      learners, [](const TrainedRuns& learner) { return learner.runs.size() > 1; });
+  std::vector<std::string> columns = {"model", "parameters"};
+  if (several) columns.push_back("runs");
+  columns.insert(columns.end(), {"updates", several ? "minutes of a run" : "minutes"});
+  columns.push_back(shown.front().label);
+  if (several) columns.push_back("deviation");
   for (size_t i = 1; i < shown.size(); ++i) columns.push_back(shown[i].label);
   Table table("After training", columns);
   for (const TrainedRuns& learner : learners) {
@@ -81,13 +85,13 @@ Table scores_table(const std::vector<TrainedRuns>& learners,
     }
     const Spread score = learner.score(shown.front());
     const auto decimals = shown.front().decimals;
-    std::vector<Cell> row = {learner.name,
-                             learner.parameters,
-                             std::ssize(learner.runs),
-                             Cell::fixed(spread_of(steps).mean, 0),
-                             Cell::fixed(spread_of(minutes).mean, 1),
-                             Cell::fixed(score.mean, decimals),
-                             learner.runs.size() > 1 ? Cell::fixed(score.deviation, decimals) : ""};
+    std::vector<Cell> row = {learner.name, learner.parameters};
+    if (several) row.push_back(std::ssize(learner.runs));
+    row.push_back(Cell::fixed(spread_of(steps).mean, 0));
+    row.push_back(Cell::fixed(spread_of(minutes).mean, 1));
+    row.push_back(Cell::fixed(score.mean, decimals));
+    if (several)
+      row.push_back(learner.runs.size() > 1 ? Cell::fixed(score.deviation, decimals) : "");
     for (size_t i = 1; i < shown.size(); ++i)
       row.push_back(Cell::fixed(learner.score(shown[i]).mean, shown[i].decimals));
     table.add_row(std::move(row));

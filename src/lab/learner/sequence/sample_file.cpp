@@ -53,6 +53,7 @@ void check_key(const std::string& key, const Json& value, const FileSamples& sam
 
 TaskSample sample_from(const Json& line, TaskShape& shape, const FileSamples& samples) {
   TaskSample sample;
+  std::string answer;  // its kind
   for (const auto& [key, value] : line.items()) {
     check_key(key, value, samples);
     if (key == "first_answer") continue;
@@ -70,7 +71,10 @@ TaskSample sample_from(const Json& line, TaskShape& shape, const FileSamples& sa
       (key == "bits" ? sample.bits : sample.vectors) =
           joined_rows(value, shape.output_width, samples);
     }
-    if (key != "tokens" && key != "inputs") sample.answers = std::ssize(value);
+    if (key == "tokens" || key == "inputs") continue;
+    if (!answer.empty()) samples.refuse("the answer is {} and {}, expected one", answer, key);
+    answer = key;
+    sample.answers = std::ssize(value);
   }
   if (shape.targets == TargetKind::kVectors) shape.clip = std::numeric_limits<double>::infinity();
   sample.first_answer = line.value("first_answer", sample.steps - sample.answers);

@@ -210,7 +210,6 @@ std::vector<ShownMetric> shown_metrics(const SequenceTask& task) {
       break;
     case TargetKind::kVectors:
       metrics = {{"mean_absolute_error", "mean absolute error", 1, 4},
-                 faultless,
                  {"loss", "loss (clipped squared error)", 1, 4}};
       break;
   }

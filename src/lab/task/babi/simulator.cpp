@@ -45,8 +45,8 @@ BabiStory simulate_story(int64_t task, uint64_t seed, int64_t index) {
   return narrator.take();
 }
 
-void write_babi_folder(const std::filesystem::path& folder, int64_t task, uint64_t seed,
-                       const BabiSizes& sizes) {
+BabiSizes write_babi_folder(const std::filesystem::path& folder, int64_t task, uint64_t seed,
+                            const BabiSizes& sizes) {
   constexpr int64_t kMostQuestions = 10'000'000;
   check_range(task, 1, kBabiTasks, "babi: the task");
   check_range(sizes.training, 1, kMostQuestions, "babi: training questions");
@@ -55,17 +55,18 @@ void write_babi_folder(const std::filesystem::path& folder, int64_t task, uint64
   const InterruptGuard guard;
   const auto write_split = [&](Split split, int64_t questions) {
     AtomicFile file(folder / babi_file_name(task, split));
-    for (int64_t index = 0, written = 0; written < questions; ++index) {
+    int64_t written = 0;
+    for (int64_t index = 0; written < questions; ++index) {
       InterruptGuard::stop_if_interrupted("interrupted before all files were written");
       const BabiStory story = simulate_story(task, split_seed(seed, split), index);
       written += std::ranges::count_if(story, &BabiLine::is_question);
       file.write(story_text(story));
     }
     file.commit();
+    return written;
   };
-  write_split(Split::kTraining, sizes.training);
-  write_split(Split::kValidation, sizes.validation);
-  write_split(Split::kTest, sizes.test);
+  return {write_split(Split::kTraining, sizes.training),
+          write_split(Split::kValidation, sizes.validation), write_split(Split::kTest, sizes.test)};
 }
 
 }  // namespace tessera::task

@@ -30,9 +30,9 @@ struct BabiSizes {
 };
 
 /// Writes qa<task>_train.txt, qa<task>_valid.txt and qa<task>_test.txt into a folder, which is
-/// created. Each file appears whole or not at all. Throws UsageError on a task outside 1 … 20 or
-/// sizes outside 1 … 10,000,000; SystemError.
-void write_babi_folder(const std::filesystem::path& folder, int64_t task, uint64_t seed,
-                       const BabiSizes& sizes);
+/// created, and returns how many questions they have. Each file appears whole or not at all. Throws
+/// UsageError on a task outside 1 … 20 or sizes outside 1 … 10,000,000; SystemError.
+BabiSizes write_babi_folder(const std::filesystem::path& folder, int64_t task, uint64_t seed,
+                            const BabiSizes& sizes);
 
 }  // namespace tessera::task

@@ -38,8 +38,8 @@ const TaskKind& task_kind(const std::string& name) {
     if (kind.name == name) return kind;
     names.push_back(kind.name);
   }
-  throw UsageError("there is no task '{}'; the tasks are: {}{}", name, fmt::join(names, ", "),
-                   suggestion(name, names));
+  throw UsageError("there is no task '{}' of single samples; these are: {}{}", name,
+                   fmt::join(names, ", "), suggestion(name, names));
 }
 
 }  // namespace

@@ -106,6 +106,8 @@ TEST_F(FileTasks, RefuseWhatIsNoSample) {
   EXPECT_THAT(refusal(R"({"inputs":[[1e300]],"classes":[0]})"), HasSubstr("not finite"));
   EXPECT_THAT(refusal(R"({"inputs":[[]],"classes":[0]})"), HasSubstr("0 tokens, expected 1"));
   EXPECT_THAT(refusal(R"({"inputs":[[1]],"bits":[[2]]})"), HasSubstr("neither 0 nor 1"));
+  EXPECT_THAT(refusal(R"({"inputs":[[1]],"bits":[[1]],"classes":[0]})"),
+              HasSubstr("the answer is bits and classes, expected one"));
   EXPECT_THAT(refusal(R"({"input":[[1]],"bits":[[1]]})"), HasSubstr("'input' is unknown"));
   EXPECT_THAT(refusal(R"({"index":0,"tokens":[1],"classes":[0]})"),
               HasSubstr("'index' is unknown"));
