@@ -60,6 +60,17 @@ TEST_F(TextSourceFolder, RefusesWhatIsNotText) {
   EXPECT_THROW(TextSource::from_path(folder_ / "missing"), SystemError);
 }
 
+TEST_F(TextSourceFolder, KnowsTheLinesThatItListed) {
+  const auto path = folder_ / "lines.jsonl";
+  write_file(path, "{\"text\":\"first\"}\n{\"text\":\"other\"}\n");
+  const TextSource source = TextSource::from_path(path);
+  EXPECT_EQ(documents(source).at(1).second, "other");
+  write_file(path, "{\"text\":\"other\"}\n{\"text\":\"first\"}\n");
+  EXPECT_THAT(refusal(source), HasSubstr("lines.jsonl:1: is not there any more as it was listed"));
+  std::filesystem::remove(path);
+  EXPECT_THAT(refusal(source), HasSubstr("is not there any more"));
+}
+
 TEST(TextSource, BibleBecomesBooksWithoutReferences) {
   const auto source =
       TextSource::from_bible("Ge1:1 In the\nGe1:2 And the\nGe2:1 Thus\n1Sm1:1 Now: there\n", "kjv");

@@ -33,6 +33,7 @@ TEST_F(PassageIndexTest, RanksDocumentsByWordsInAnyOrderAndForm) {
   EXPECT_THAT(places("sailing rivers", 1), ElementsAre("river:1"));
   EXPECT_THAT(places("violin"), ElementsAre());
   EXPECT_THAT(places(""), ElementsAre());
+  EXPECT_THAT(places("lamp’s—out"), ElementsAre("lamp:1")) << "other ends of words";
   EXPECT_THAT(places("\"( NEAR -* lamp:"), ElementsAre("lamp:1")) << "no operators";
   const auto found = MemoStore(store()).ledger().search("lamp", 0);
   EXPECT_EQ(found.front().text, "The [lamp] is out.\n");

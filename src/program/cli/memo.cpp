@@ -184,14 +184,17 @@ void print_audit(const Command<jobs::Audit>& command, const jobs::Audit::Answer&
   if (answer.membership) columns.push_back("exposure (bits)");
   Table table("", columns);
   for (const auto& [name, document, audit, exposure] : answer.texts) {
-    std::vector<Cell> row = {name,
-                             config::enum_name(audit.held()),
-                             document.empty() ? "-" : document,
-                             Cell::fixed(audit.recalled, 4),
-                             Cell::fixed(audit.extraction, 4),
-                             Cell::fixed(audit.log_likelihood, 3),
-                             Cell::fixed(audit.lowest, 3)};
-    if (exposure) row.push_back(Cell::fixed(*exposure, 2));
+    std::vector<Cell> row(columns.size(), Cell("-"));
+    row[0] = name;
+    if (!document.empty()) row[2] = document;
+    if (audit) {
+      row[1] = config::enum_name(audit->held());
+      row[3] = Cell::fixed(audit->recalled, 4);
+      row[4] = Cell::fixed(audit->extraction, 4);
+      row[5] = Cell::fixed(audit->log_likelihood, 3);
+      row[6] = Cell::fixed(audit->lowest, 3);
+    }
+    if (exposure) row[7] = Cell::fixed(*exposure, 2);
     table.add_row(std::move(row));
   }
   fmt::print("{}", table.text());

@@ -446,7 +446,8 @@ std::string Verb::suggestion_for(const std::string& unknown, const Verb& program
   for (const auto* option : app_->get_options())
     for (const auto& name : option->get_lnames()) known.push_back("--" + name);
   for (const auto& verb : below_) known.push_back(verb->app_->get_name());
-  return suggestion(unknown.substr(0, unknown.find('=')), known);
+  const std::string name = unknown.substr(0, unknown.find('='));
+  return std::ranges::find(known, name) == known.end() ? suggestion(name, known) : "";
 }
 
 std::function<void()> Verb::parse(int argc, const char* const* argv) {

@@ -27,6 +27,7 @@ std::vector<Audit::Audited> audited(const store::MemoStore& store, const store::
         one.document = known->second;
       const int64_t asked_for = std::ssize(store.tokenizer().encode(text)) -
                                 memo::window_lengths(store.config().memory).front();
+      if (asked_for <= 0) return;
       one.audit = config::saying_where(name, [&] {
         return store::audit_text(store, reader, text,
                                  [&](int64_t done) { on_progress(done, asked_for); });
@@ -38,21 +39,26 @@ std::vector<Audit::Audited> audited(const store::MemoStore& store, const store::
 std::vector<double> scores(const std::vector<Audit::Audited>& texts,
                            double store::TextAudit::*score) {
   std::vector<double> all;
-  for (const auto& text : texts) all.push_back(text.audit.*score);
+  for (const auto& text : texts)
+    if (text.audit) all.push_back((*text.audit).*score);
   return all;
 }
 
 Json json_of(const std::vector<Audit::Audited>& texts) {
   Json list = Json::array();
   for (const auto& [name, document, audit, exposure] : texts) {
-    list.push_back({{"text", name},
-                    {"held", config::enum_name(audit.held())},
-                    {"document", document.empty() ? Json(nullptr) : Json(document)},
-                    {"tokens", audit.tokens},
-                    {"recalled", audit.recalled},
-                    {"extraction_strength", audit.extraction},
-                    {"log_likelihood", audit.log_likelihood},
-                    {"min_k", audit.lowest}});
+    Json& text = list.emplace_back(
+        Json{{"text", name}, {"document", document.empty() ? Json(nullptr) : Json(document)}});
+    for (const char* unknown :
+         {"held", "tokens", "recalled", "extraction_strength", "log_likelihood", "min_k"})
+      text[unknown] = nullptr;
+    if (audit)
+      text.update({{"held", config::enum_name(audit->held())},
+                   {"tokens", audit->tokens},
+                   {"recalled", audit->recalled},
+                   {"extraction_strength", audit->extraction},
+                   {"log_likelihood", audit->log_likelihood},
+                   {"min_k", audit->lowest}});
     if (exposure) list.back()["exposure_bits"] = *exposure;
   }
   return list;
@@ -68,11 +74,12 @@ Audit::Answer Audit::run(const store::MemoStore& store, const OnProgress& on_pro
   answer.controls = audited(store, reader, {controls}, on_progress);
   const auto likelihoods = scores(answer.controls, &TextAudit::log_likelihood);
   for (Audited& text : answer.texts)
-    text.exposure = store::exposure(text.audit.log_likelihood, likelihoods);
-  answer.membership = {
-      store::area_under_curve(scores(answer.texts, &TextAudit::log_likelihood), likelihoods),
-      store::area_under_curve(scores(answer.texts, &TextAudit::lowest),
-                              scores(answer.controls, &TextAudit::lowest))};
+    if (text.audit) text.exposure = store::exposure(text.audit->log_likelihood, likelihoods);
+  const auto asked = scores(answer.texts, &TextAudit::log_likelihood);
+  if (asked.empty() || likelihoods.empty()) return answer;
+  answer.membership = {store::area_under_curve(asked, likelihoods),
+                       store::area_under_curve(scores(answer.texts, &TextAudit::lowest),
+                                               scores(answer.controls, &TextAudit::lowest))};
   return answer;
 }
 

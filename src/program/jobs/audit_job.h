@@ -33,8 +33,8 @@ struct Audit {
   struct Audited {
     std::string name;
     std::string document;  ///< id of the document with this text, byte for byte, if there is one
-    store::TextAudit audit;
-    std::optional<double> exposure;  ///< bits, among the controls
+    std::optional<store::TextAudit> audit;  ///< none of a text that is too short to be asked for
+    std::optional<double> exposure;         ///< bits, among the controls
   };
   /// Areas under the curve of the texts against the controls: 0.5, nothing tells them apart.
   struct Membership {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -25,9 +26,10 @@ using store::MemoStore;
 using store::StoredDocument;
 
 bool contains(const MemoStore& store, const StoredDocument& document, const std::string& text) {
-  return !store::find_text(text, store::Matching::kLetters, document.id,
-                           store.ledger().pieces(document), store.tokenizer(),
-                           [](const store::MatchThere&) { return false; });
+  return !store::find_text(
+      text, store::Matching::kLetters, document.id,
+      store::in_pieces(store::memorized_text(store.ledger(), store.tokenizer(), document)),
+      [](const store::MatchThere&) { return false; });
 }
 
 /// The documents that an id or a glob names. Throws UsageError where there is none.
@@ -123,6 +125,28 @@ void forget(const fs::path& store, const std::vector<Forget::Answer>& documents,
 constexpr std::string_view kForgottenOnly =
     "; the documents are forgotten, but no certificate was written";
 
+/// Throws UsageError where a document that stays has the text of one that goes.
+void refuse_twins(const MemoStore& store, const std::vector<StoredDocument>& go) {
+  const auto digest_of = [&](const StoredDocument& document) {
+    return store::known_details(store.ledger(), store.tokenizer(), document).digest;
+  };
+  std::map<std::string, std::string> going;  // ids by digests
+  std::set<std::string> ids;
+  for (const StoredDocument& document : go) {
+    going[digest_of(document)] = document.id;
+    ids.insert(document.id);
+  }
+  for (const StoredDocument& document : store.ledger().documents()) {
+    if (ids.contains(document.id)) continue;
+    if (const auto twin = going.find(digest_of(document)); twin != going.end())
+      throw UsageError(
+          "'{}' has the same text as '{}' and would stay, so that no certificate could hold; "
+          "forget "
+          "it, too",
+          document.id, twin->second);
+  }
+}
+
 /// Looks for what is left of the documents. They are forgotten, whatever becomes of this.
 void look_for_remains(const fs::path& store, store::Remains& remains, store::Certificate& shown,
                       const Erase::OnNews& on_news, const OnProgress& on_progress) {
@@ -187,6 +211,7 @@ Erase::Answer Erase::run(const fs::path& store, const OnNews& on_news,
       shown.erased.push_back(store::erased_document(before, document));
       remains.add(before, document);
     }
+    if (!certificate.empty()) refuse_twins(before, documents);
     on_news.begins("Comparing documents");
     answer.shared =
         store::shared_passages(before.ledger(), before.tokenizer(), documents, on_progress);

@@ -34,6 +34,7 @@ std::vector<std::string> globs_of(const fs::path& folder) {
   const fs::path path = folder / kIgnoreFile;
   if (!is_there(path)) return globs;
   std::istringstream lines(read_file(path));
+  if (lines.str().starts_with("\uFEFF")) lines.ignore(3);  // a byte order mark
   for (std::string line; std::getline(lines, line);) {
     line.erase(line.find_last_not_of(" \t\r") + 1);
     if (line.empty() || line.front() == '#') continue;
@@ -119,6 +120,10 @@ std::vector<FileDocument> list_documents(const Files& files) {
     if (document.id.empty() && !files.id)
       throw UsageError("standard input has no name; give it one with --id");
     const auto [known, is_new] = names.emplace(document.id, document.name);
+    const bool same_name = known->second == document.name;
+    if (!is_new && same_name && document.source)
+      throw UsageError("two lines are {}; give each an \"id\" of its own", document.name);
+    if (!is_new && same_name) throw UsageError("{} is named twice", document.name);
     if (!is_new)
       throw UsageError(
           "{} and {} would both be '{}'; memorize the folder above them, or one at a time with "

@@ -1,5 +1,7 @@
 #include "program/jobs/job.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -48,11 +50,9 @@ store::Metadata parse_metadata(const std::string& field, const std::vector<std::
 int64_t parse_day(const std::string& field, const std::string& day) {
   using namespace std::chrono;
   int parts[3] = {};
-  char rest;
-  const int found =
-      std::sscanf(day.c_str(), "%4d-%2d-%2d%c", &parts[0], &parts[1], &parts[2], &rest);
+  std::sscanf(day.c_str(), "%4d-%2d-%2d", &parts[0], &parts[1], &parts[2]);
   const auto date = year(parts[0]) / parts[1] / parts[2];
-  if (found != 3 || !date.ok())
+  if (!date.ok() || fmt::format("{:04}-{:02}-{:02}", parts[0], parts[1], parts[2]) != day)
     throw UsageError("{} is '{}', expected a day such as 2026-03-01", field, day);
   return sys_seconds(sys_days(date)).time_since_epoch().count();
 }

@@ -109,7 +109,8 @@ Find::Answer Find::run(const MemoStore& store, const OnProgress& on_progress,
   for (int64_t number = 0; number < std::ssize(documents); ++number) {
     const auto& document = documents[static_cast<size_t>(number)];
     const int64_t before = answer.places;
-    store::find_text(text, matching, document.id, ledger.pieces(document), store.tokenizer(),
+    store::find_text(text, matching, document.id,
+                     store::in_pieces(store::memorized_text(ledger, store.tokenizer(), document)),
                      [&](const store::MatchThere& match_there) {
                        if (++answer.places > limit && limit != 0) return true;
                        const auto& match = answer.shown.emplace_back(match_there());
@@ -160,7 +161,9 @@ Documents::Answer Documents::run(const MemoStore& store, const OnProgress& on_pr
   int64_t seen = 0;
   for (const auto& document : documents) {
     auto details = ledger.details(document);
-    if (details.memorized >= first && details.memorized < end && has(details.metadata))
+    const bool in_time = details.memorized >= first && details.memorized < end &&
+                         (before.empty() || details.memorized != 0);  // 0: nobody knows
+    if (in_time && has(details.metadata))
       answer.documents.push_back({document, std::move(details)});
     on_progress(++seen, std::ssize(documents));
   }
@@ -206,16 +209,14 @@ Show::Answer Show::run(const MemoStore& store, const OnProgress& on_progress) co
   const Ledger& ledger = store.ledger();
   Answer answer{ledger.get(id), {}, lines.first, {}};
   answer.details = ledger.details(answer.document);
-  int64_t line = 0, read = 0;
+  int64_t line = 0;
   char before = '\n';
-  store::read_text(store, answer.document, [&](int32_t, std::string_view bytes) {
-    for (const char byte : bytes) {
-      line += before == '\n';
-      if (line >= lines.first && line <= lines.last) answer.text += byte;
-      before = byte;
-    }
-    on_progress(++read, answer.document.tokens);
-  });
+  for (const char byte : store::memorized_text(ledger, store.tokenizer(), answer.document)) {
+    line += before == '\n';
+    if (line >= lines.first && line <= lines.last) answer.text += byte;
+    before = byte;
+  }
+  on_progress(answer.document.tokens, answer.document.tokens);
   if (answer.text.empty() && !range.empty())
     throw UsageError("range is '{}', but '{}' ends with line {}", range, id, line);
   return answer;

@@ -97,10 +97,10 @@ Metrics measured(const EvalArguments& options, SequenceModel& model,
                          task.samples().value_or(options.samples), kRows, std::ref(bar));
   } catch (const UsageError& error) {
     const auto& shape = task.shape();
-    throw UsageError("{} does not fit the task, whose inputs are {}: {}", options.model,
-                     shape.input_width > 0 ? fmt::format("vectors of {} numbers", shape.input_width)
-                                           : "tokens",
-                     error.what());
+    throw UsageError(
+        "{} does not fit the task, whose inputs are {}: {}", options.model,
+        shape.input_width > 0 ? fmt::format("vectors of {} numbers", shape.input_width) : "tokens",
+        error.what());
   }
 }
 

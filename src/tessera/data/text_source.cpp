@@ -1,9 +1,11 @@
 #include "tessera/data/text_source.h"
 
 #include <algorithm>
+#include <fstream>
 #include <optional>
 #include <utility>
 
+#include "tessera/base/checksum.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/base/utf8.h"
@@ -15,6 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr int64_t kMostCopied = int64_t{1} << 30;  // bytes
 constexpr const char* kBibleProgram = "/usr/bin/bible";
 constexpr const char* kBibleCommand = "/usr/bin/bible -f 'Gen1:1-Rev22:21' 2>/dev/null";
 constexpr const char* kBibleFile = "bible-kjv.txt";
@@ -69,9 +72,14 @@ Verse parse_verse(std::string_view line, size_t number, const std::string& sourc
           line.substr(space + 1)};
 }
 
-/// These bytes of a file, which may have become shorter.
-std::string_view line_of(std::string_view file, uint64_t begin, uint64_t end) {
-  return file.substr(std::min<uint64_t>(begin, file.size()), end - begin);
+/// Bytes [begin, end) of a file, or fewer where it has become shorter.
+std::string part_of(const fs::path& path, uint64_t begin, uint64_t end) {
+  std::string part(end - begin, '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.seekg(static_cast<std::streamoff>(begin));
+  file.read(part.data(), std::ssize(part));
+  part.resize(static_cast<size_t>(file.gcount()));
+  return part;
 }
 
 /// Where the next separator stands alone in its line, from `begin` on; the end of the text where
@@ -121,8 +129,13 @@ void TextSource::add_file(const fs::path& path, FileFormat format) {
   }
   const MappedFile file(path);
   for (const JsonLine& line : json_lines_of(file.text(), path.native()))
-    documents_.push_back(
-        {fmt::format("{}:{}", path.native(), line.name), path, {}, format, line.begin, line.end});
+    documents_.push_back({fmt::format("{}:{}", path.native(), line.name),
+                          path,
+                          {},
+                          format,
+                          line.begin,
+                          line.end,
+                          checksum(file.text().substr(line.begin, line.end - line.begin))});
 }
 
 TextSource TextSource::automatic(const fs::path& cache_folder) {
@@ -203,17 +216,21 @@ void TextSource::visit(size_t number, const Visitor& visit) const {
     visit(document.name, text);
   };
   if (document.path.empty()) return hand_over(document.text);
-  const MappedFile file(document.path);
   switch (document.format) {
     case FileFormat::kPlain:
-      return hand_over(file.text());
+      if (file_bytes(document.path) > kMostCopied)
+        return hand_over(MappedFile(document.path).text());
+      return hand_over(read_file(document.path));
     case FileFormat::kHtml:
-      return hand_over(text_of_html(file.text(), document.name));
+      return hand_over(text_of_html(read_file(document.path), document.name));
     case FileFormat::kPdf:
       return hand_over(text_of_pdf(document.path));
     case FileFormat::kJsonLines:
-      return hand_over(
-          text_of_json_line(line_of(file.text(), document.begin, document.end), document.name));
+      const std::string line = part_of(document.path, document.begin, document.end);
+      if (checksum(line) != document.checksum)
+        throw DataError(document.name,
+                        "is not there any more as it was listed; run the command again");
+      return hand_over(text_of_json_line(line, document.name));
   }
 }
 

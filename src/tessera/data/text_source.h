@@ -48,8 +48,10 @@ class TextSource {
   /// book, "document 7".
   std::string name(size_t document) const;
 
-  /// Hands over each document's name and text; both are gone after the call. Throws SystemError;
-  /// DataError with the byte offset where a document is not text.
+  /// Hands over each document's name and text; both are gone after the call. The text is a copy,
+  /// whatever becomes of the file meanwhile, unless that has more than 1 GiB. Throws SystemError;
+  /// DataError with the byte offset where a document is not text, and where a JSON line is not the
+  /// one that was listed.
   using Visitor = std::function<void(const std::string& name, std::string_view text)>;
   void for_each(const Visitor& visit) const;
   /// One document alone.
@@ -62,6 +64,7 @@ class TextSource {
     std::string text = {};
     FileFormat format{};
     uint64_t begin = 0, end = 0;  // of a JSON line
+    std::string checksum = {};    // of its bytes
   };
 
   /// The documents of a file.

@@ -21,10 +21,10 @@ using Tokens = std::vector<int64_t>;
 /// How a session reads. kStreaming: every token once; the memories keep all pairs, or as many as
 /// their bound allows. Without a bound the logits are those of the whole sequence read at once, at
 /// any length, up to rounding: a few millionths in fp32 (with ALiBi positions 1.5e-4 after 40,000
-/// tokens); with matrix products in bf16 a log-probability may differ by 0.03 nats. kWindowed: the logits are those of the last window()
-/// tokens alone. Up to the window the two are the same and the session streams; beyond, it reads
-/// the whole window again for each token. So do the scripts of Zhang et al. 2024, and so must a
-/// model with learned positions.
+/// tokens); with matrix products in bf16 a log-probability may differ by 0.03 nats. kWindowed: the
+/// logits are those of the last window() tokens alone. Up to the window the two are the same and
+/// the session streams; beyond, it reads the whole window again for each token. So do the scripts
+/// of Zhang et al. 2024, and so must a model with learned positions.
 enum class Reading { kStreaming, kWindowed };
 constexpr std::array<std::string_view, 2> enum_names(Reading) {
   return {"streaming", "windowed"};

@@ -243,20 +243,21 @@ Json json_of(const Certificate& certificate) {
                      {"bytes", file.bytes},
                      {"sha256", file.digest},
                      {"remains_found", file.found}});
-  return {{"format", kFormat},
-          {"program", certificate.program},
-          {"time", utc_time(certificate.time)},
-          {"erased", std::move(erased)},
-          {"digest_before", certificate.digest_before},
-          {"digest_after", certificate.digest_after},
-          {"digest_of_remaining_documents", certificate.digest_without},
-          {"remaining", json_of(certificate.remaining)},
-          {"looked_for",
-           "each run of 16 bytes of the erased texts (UTF-8) and each run of 8 of their tokens (as "
-           "numbers of 16 and of 32 bits) that begins at a multiple of this length and that neither a "
-           "remaining document nor a store without documents has"},
-          {"files", std::move(files)},
-          {"proves_erasure", certificate.proves()}};
+  return {
+      {"format", kFormat},
+      {"program", certificate.program},
+      {"time", utc_time(certificate.time)},
+      {"erased", std::move(erased)},
+      {"digest_before", certificate.digest_before},
+      {"digest_after", certificate.digest_after},
+      {"digest_of_remaining_documents", certificate.digest_without},
+      {"remaining", json_of(certificate.remaining)},
+      {"looked_for",
+       "each run of 16 bytes of the erased texts (UTF-8) and each run of 8 of their tokens (as "
+       "numbers of 16 and of 32 bits) that begins at a multiple of this length and that neither a "
+       "remaining document nor a store without documents has"},
+      {"files", std::move(files)},
+      {"proves_erasure", certificate.proves()}};
 }
 
 void sign(Json& json, const std::filesystem::path& private_key) {

@@ -452,8 +452,8 @@ void Ledger::empty_log(Readers readers) {
   constexpr std::chrono::seconds kPatience{10};
   if (!database_->empty_log(readers == Readers::kWait ? kPatience : std::chrono::seconds(0)))
     throw ErasureDelayed(path() +
-                         ": the document is forgotten, but another process still reads the state "
-                         "before, so its text stays in the file for now; the next command that "
+                         ": the text of what was forgotten stays in the file for now, because "
+                         "another process still reads the state before; the next command that "
                          "writes after that process has ended erases it");
 }
 

@@ -165,7 +165,7 @@ Tokenizer tokenizer_of_documents(const std::filesystem::path& store, int64_t voc
         store.native());
   BpeTrainer trainer({.vocabulary_size = vocabulary});
   for (const StoredDocument& document : documents)
-    trainer.add_text(whole_text(opened.ledger(), opened.tokenizer(), document));
+    trainer.add_text(memorized_text(opened.ledger(), opened.tokenizer(), document));
   return trainer.train(on_progress);
 }
 

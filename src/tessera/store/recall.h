@@ -103,9 +103,9 @@ TokenBytes bytes_after(const Tokenizer& tokenizer, const std::string& rest);
 
 /// Continues a question with tokens that are drawn by their probability in the store
 /// (StoreReader::predict), where the store continues() it and for as long as a stored text
-/// goes_on(): else it ends with Finish::kNotStored. The store gives the end of text and the tokens' bytes. While an
-/// InterruptGuard lives, a signal ends it between two tokens. Calls `on_news` with each token.
-/// Throws UsageError on options that make no sense and on a question that is too short.
+/// goes_on(): else it ends with Finish::kNotStored. The store gives the end of text and the tokens'
+/// bytes. While an InterruptGuard lives, a signal ends it between two tokens. Calls `on_news` with
+/// each token. Throws UsageError on options that make no sense and on a question that is too short.
 Finish complete(const QuestionedStore& store, const Question& question,
                 const WritingOptions& options, const std::function<void(const Written&)>& on_news);
 

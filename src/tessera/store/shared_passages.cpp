@@ -29,10 +29,11 @@ void for_each_word(const Ledger& ledger, const Tokenizer& tokenizer, const Store
     take(last, line);
   };
   WordCutter cutter;
-  read_text(ledger, tokenizer, document, [&](int32_t, std::string_view bytes) {
-    cutter.append(bytes, add);
-    line += std::ranges::count(bytes, '\n');
-  });
+  const TextPieces pieces = in_pieces(memorized_text(ledger, tokenizer, document));
+  for (auto piece = pieces(); !piece.empty(); piece = pieces()) {
+    cutter.append(piece, add);
+    line += std::ranges::count(piece, '\n');
+  }
   cutter.finish(add);
 }
 

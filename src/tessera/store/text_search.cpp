@@ -1,6 +1,7 @@
 #include "tessera/store/text_search.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "tessera/base/error.h"
 #include "tessera/base/text_matcher.h"
@@ -134,6 +135,7 @@ class Passage {
     for (; read_ < std::min(normal.size(), end + sought_.size() - 1); ++read_) {
       if (!sought_.add(normal[read_])) continue;
       const size_t begin = read_ + 1 - sought_.size();
+      if (std::exchange(last_, normal_.begin(begin)) == normal_.begin(begin)) continue;
       if (!take([&] { return match(begin); })) return false;
     }
     drop(end);
@@ -186,21 +188,29 @@ class Passage {
   NormalForm normal_;
   size_t read_ = 0;      // bytes of the normal form that are compared
   int64_t dropped_ = 0;  // bytes of the document before passage_
+  int64_t last_ = -1;    // byte of the document where the last match begins
   TextPlace here_;       // up to which lines and characters are counted
 };
 
 }  // namespace
 
+TextPieces in_pieces(std::string text) {
+  return [text = std::move(text), begin = size_t{0}]() mutable {
+    constexpr size_t kPiece = 1 << 16;
+    const auto piece = std::string_view(text).substr(begin, kPiece);
+    begin += piece.size();
+    return piece;
+  };
+}
+
 bool find_text(std::string_view text, Matching matching, const std::string& id,
-               const memo::TokenPieces& pieces, const Tokenizer& tokenizer,
-               const std::function<bool(const MatchThere&)>& take) {
+               const TextPieces& document, const std::function<bool(const MatchThere&)>& take) {
   NormalForm sought(matching);
   sought.append(text);
   check_argument(!sought.text().empty(), "find: the text is empty; say what to look for");
   Passage passage(sought.text(), matching, id);
-  for (auto piece = pieces(); !piece.empty(); piece = pieces()) {
-    for (const int32_t token : piece)
-      if (token != tokenizer.end_of_text()) passage.append(tokenizer.token_bytes(token));
+  for (auto piece = document(); !piece.empty(); piece = document()) {
+    passage.append(piece);
     if (!passage.search(sought.text().size() + kSeenBytes, take)) return false;
   }
   return passage.search(0, take);

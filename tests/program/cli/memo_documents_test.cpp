@@ -104,6 +104,9 @@ TEST_F(MemoDocuments, ReadsPagesAndLinesAndForgetsALineAlone) {
   EXPECT_EQ(read_file(path("plain-out/a.html")), page);
   EXPECT_EQ(json({"documents", plain})["data"].size(), 2u);
 
+  write_text(path("in/c.jsonl"), "{\"text\": \"a\"}\n{\"id\": 1, \"text\": \"b\"}\n");
+  expect_refusals({{{"memorize", create("twice"), path("in")}, "c.jsonl:1; give each an \"id\""}},
+                  2);
   write_text(path("in/c.jsonl"), "{\"text\": \"a\"}\n{\"txt\": \"b\"}\n");
   expect_refusals({{{"memorize", create("third"), path("in")}, "c.jsonl: line 2"}}, 3);
 }
@@ -111,7 +114,7 @@ TEST_F(MemoDocuments, ReadsPagesAndLinesAndForgetsALineAlone) {
 TEST_F(MemoDocuments, UpdateLeavesOutAndPrunes) {
   const std::string store = create();
   write_text(path("poems/notes.bak"), "scratch\n");
-  write_text(path("poems/.tesseraignore"), "# backups\n*.bak\n");
+  write_text(path("poems/.tesseraignore"), "\uFEFF*.bak\r\n# backups\r\n");
   EXPECT_EQ(done({"update", store, path("poems"), "--exclude", "old/"}),
             "raven: 121 tokens, 333 pairs\n");
   EXPECT_EQ(done({"update", store, path("poems")}), "old/lamb: 56 tokens, 122 pairs\n");

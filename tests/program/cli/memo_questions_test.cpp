@@ -71,7 +71,7 @@ TEST_F(MemoQuestions, SaysWhereASourceStands) {
   EXPECT_EQ(done({"show", store, "ä", "--range", "2"}), "The owl and the pussycat went to sea\n");
   EXPECT_EQ(done({"show", store, "raven"}), kRaven);
   EXPECT_EQ(json({"show", store, "ä", "--range", "1-1"})["text"], "Ärger!\n");
-  expect_refusals({{{"show", store, "raven", "--range", "7-"}, "'raven' has 2 lines"},
+  expect_refusals({{{"show", store, "raven", "--range", "7-"}, "'raven' ends with line 2"},
                    {{"show", store, "raven", "--range", "2-1"}, "expected lines such as"},
                    {{"show", store, "ravn"}, "did you mean 'raven'?"}},
                   2);

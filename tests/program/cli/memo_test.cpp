@@ -183,6 +183,7 @@ TEST_F(Memo, RefusesWrongUsage) {
         "--id names one document, but there are 2"},
        {{"memorize", store, path("poems/raven"), path("twice/raven/raven")},
         "would both be 'raven'"},
+       {{"memorize", store, path("poems/raven"), path("poems/raven")}, "raven is named twice"},
        {{"memorize", store, path("poems"), "--shard", "3/2"}, "expected I/N"},
        {{"memorize", store, path("poems"), "--shard", "1"}, "expected I/N"},
        {{"memorize", store, path("poems"), "--shard", "1/0"}, "expected I/N"},

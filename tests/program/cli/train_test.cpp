@@ -134,8 +134,9 @@ TEST_F(Training, OnFilesOfOnesOwnLeavesAModelThatAnyTaskMeasures) {
   EXPECT_NEAR(metrics["wrong_per_sequence"].get<double>(),
               27 * (1 - metrics["accuracy"].get<double>()), 1e-9);
   expect_refused(evaluated({"--task", "copy", "--reading", "streaming"}), 2, "leave out --store");
-  expect_refused(evaluated({"--task", "copi"}), 2, "the tasks are: associative-retrieval");
-  expect_refused(evaluated({"--task", "copy"}), 2, "own/model does not fit the task: ");
+  expect_refused(evaluated({"--task", "copi"}), 2, "these are: associative-retrieval");
+  expect_refused(evaluated({"--task", "copy"}), 2,
+                 "own/model does not fit the task, whose inputs are vectors of 34 numbers: ");
   expect_refused(evaluated({"--task", "copy"}), 2, "expected [*, *, 5]");
   expect_refused(evaluated({}), 2, "give --task KIND, or --data FILE");
   expect_refused(evaluated({"--data", path("own.toml")}), 3, "own.toml: line 1");

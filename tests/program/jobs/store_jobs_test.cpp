@@ -193,7 +193,8 @@ TEST_F(StoreJobs, ShowGivesLinesOfADocument) {
   EXPECT_EQ(json["id"], "raven");
   for (const char* range : {"0", "2-1", "x", "1-x", "1-2-3", "1-2-", "9", "-1"})
     EXPECT_THAT(message_of<UsageError>([&] { text(range); }), HasSubstr("range is")) << range;
-  EXPECT_EQ(message_of<UsageError>([&] { text("3-"); }), "range is '3-', but 'raven' ends with line 2");
+  EXPECT_EQ(message_of<UsageError>([&] { text("3-"); }),
+            "range is '3-', but 'raven' ends with line 2");
   EXPECT_THAT(message_of<store::UnknownDocument>([&] {
                 run(Show{"ravem", ""});
               }),
@@ -276,6 +277,16 @@ TEST_F(StoreJobs, AnErasureSaysWhatEachPartOfItDoes) {
               ElementsAre("Comparing documents", "Forgetting", "Verifying", "Scanning files"));
 }
 
+TEST_F(StoreJobs, ACertificateIsRefusedWhereTheSameTextStays) {
+  store::memorize(store(), "twin", "The raven sat\nabove the Door.\n");
+  Erase erase{.ids = {"raven"}, .certificate = (folder_ / "raven.json").native()};
+  EXPECT_THAT(message_of<UsageError>([&] { erase.run(store(), kSilent); }),
+              StartsWith("'twin' has the same text as 'raven' and would stay"));
+  EXPECT_EQ(MemoStore(store()).ledger().totals().documents, 3);
+  erase.ids.push_back("twin");
+  EXPECT_TRUE(erase.run(store(), kSilent).certificate);
+}
+
 TEST_F(StoreJobs, AnErasureThatIsStoppedBeforeItsCertificateIsInTheHistory) {
   History{.begin = true}.run(store(), kSilent);
   const Erase erase{.ids = {"raven"}, .certificate = (folder_ / "raven.json").native()};
@@ -321,14 +332,17 @@ TEST_F(StoreJobs, AnAuditTellsItsProgressToTheEndOfEachText) {
   const auto audit = run(Audit{.files = {(folder_ / "text").native()}},
                          [&](int64_t done, int64_t of) { told.emplace_back(done, of); });
   ASSERT_FALSE(told.empty());
-  const int64_t tokens = audit.texts.at(0).audit.tokens;
+  const int64_t tokens = audit.texts.at(0).audit->tokens;
   EXPECT_EQ(told.back(), std::pair(tokens, tokens));
 }
 
-TEST_F(StoreJobs, AnAuditNamesTheTextThatIsTooShort) {
-  write_file(folder_ / "text", "a");
-  EXPECT_THAT(message_of<UsageError>([&] { run(Audit{.files = {(folder_ / "text").native()}}); }),
-              HasSubstr("text: the text has 1 tokens"));
+TEST_F(StoreJobs, AnAuditLeavesOpenWhatIsTooShortToBeAskedFor) {
+  write_file(folder_ / "texts" / "short", "a");
+  write_file(folder_ / "texts" / "whole", "The lamp was lit\nbeside the door.\n");
+  const auto texts = run(Audit{.files = {(folder_ / "texts").native()}}).json()["data"];
+  EXPECT_TRUE(texts[0]["held"].is_null());
+  EXPECT_EQ(texts[1]["document"], "lamp");
+  EXPECT_FALSE(texts[1]["held"].is_null());
 }
 
 /// As one that an earlier version stored.

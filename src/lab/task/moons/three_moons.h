@@ -36,9 +36,10 @@ struct ThreeMoonsConfig {
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     field("steps", steps, "observations in a sequence");
-    field("rate", rate,
-          "observations in a unit of time (800 / 18: the slowest sets of periods repeat three times "
-          "in 800 steps)");
+    field(
+        "rate", rate,
+        "observations in a unit of time (800 / 18: the slowest sets of periods repeat three times "
+        "in 800 steps)");
     field("sets", sets, "the sets of periods that sequences are drawn from");
     field("periods", periods, "three periods for all sequences instead, multiples of 0.1");
     field("clip", clip, "an error of this size or more counts as this much in the loss");

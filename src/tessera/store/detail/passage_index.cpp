@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <cctype>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "tessera/base/utf8.h"
+#include "tessera/store/detail/word_alignment.h"
 #include "tessera/store/sqlite.h"
 
 namespace tessera::store {
@@ -42,14 +43,13 @@ std::string any_word_of(std::string_view question) {
       query += (query.empty() ? "\"" : " OR \"") + word + '"';
     word.clear();
   };
-  for (const char c : question) {
-    const bool letter =
-        static_cast<unsigned char>(c) >= 128 || std::isalnum(static_cast<unsigned char>(c)) != 0;
-    if (letter)
-      word += c;
+  utf8::CharacterCutter characters;
+  characters.append(question, [&](std::string_view bytes, std::optional<char32_t> valid) {
+    if (valid && is_in_words(*valid))
+      word += bytes;
     else
       finish();
-  }
+  });
   finish();
   return query;
 }

@@ -49,6 +49,10 @@ char32_t in_word(char32_t character) {
 
 }  // namespace
 
+bool is_in_words(char32_t character) {
+  return in_word(character) != 0;
+}
+
 void WordCutter::append(std::string_view bytes, const std::function<void(const Word&)>& take) {
   characters_.append(bytes, [&](std::string_view own, std::optional<char32_t> valid) {
     const int64_t begin = std::exchange(read_, read_ + static_cast<int64_t>(own.size()));

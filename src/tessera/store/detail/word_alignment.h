@@ -18,6 +18,9 @@ struct Word {
   bool alone = false;          ///< a character of a script without spaces
 };
 
+/// Whether a character may stand in a word.
+bool is_in_words(char32_t character);
+
 /// Cuts a text that comes piece by piece into words. take(word) sees each when it has ended.
 class WordCutter {
  public:
