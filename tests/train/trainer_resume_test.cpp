@@ -74,6 +74,26 @@ TEST_F(TrainerTest, AnEvaluationThatWasInterruptedIsMadeUpFor) {
             timeless_lines(folder / "whole/metrics.jsonl"));
 }
 
+TEST_F(TrainerTest, ASampleThatWasInterruptedIsMadeUpFor) {
+  const at::Tensor expected = train("whole", Start::kNew);
+  int64_t signals = 1;
+  const auto run = [&](Start start) {
+    TinyNetwork network;
+    TinyLearner learner(network, config);
+    learner.sample_after = [&, sample = learner.sample_after](int64_t step) {
+      if (signals-- > 0) std::raise(SIGINT);
+      InterruptGuard::stop_if_interrupted("stopped");
+      return sample(step);
+    };
+    Trainer(learner, folder / "run").run(start);
+    return weights_of(network);
+  };
+  EXPECT_THROW(run(Start::kNew), Interrupted);
+  EXPECT_TRUE(run(Start::kResume).equal(expected));
+  EXPECT_EQ(timeless_lines(folder / "run/metrics.jsonl"),
+            timeless_lines(folder / "whole/metrics.jsonl"));
+}
+
 /// As one that is killed between the line in the log and the checkpoint.
 struct EndsAtAnEvaluation : Recorder {
   void on_evaluation(int64_t, const Metrics&) override { throw std::runtime_error("killed"); }

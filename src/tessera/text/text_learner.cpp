@@ -193,7 +193,9 @@ Metrics TextLearner::test(std::FILE* progress) {
 }
 
 std::string TextLearner::sample(int64_t step) {
-  return write_sample(*model_, corpus_.tokenizer, sample_, static_cast<uint64_t>(step));
+  std::string text = write_sample(*model_, corpus_.tokenizer, sample_, static_cast<uint64_t>(step));
+  InterruptGuard::stop_if_interrupted("stopped while a sample was written");
+  return text;
 }
 
 void TextLearner::save(const std::filesystem::path& folder) {

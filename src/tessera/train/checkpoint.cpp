@@ -46,7 +46,8 @@ std::string to_text(const TrainingState& state) {
               {"validation_loss", optional(state.validation_loss)},
               {"best_validation_loss", optional(state.best_validation_loss)},
               {"evaluations_since_best", state.evaluations_since_best},
-              {"evaluation_is_missing", state.evaluation_is_missing}}
+              {"evaluation_is_missing", state.evaluation_is_missing},
+              {"sample_is_missing", state.sample_is_missing}}
       .dump();
 }
 
@@ -67,7 +68,8 @@ TrainingState parse_state(const std::map<std::string, std::string>& metadata,
             optional("validation_loss"),
             optional("best_validation_loss"),
             json.value("evaluations_since_best", int64_t{0}),
-            json.value("evaluation_is_missing", false)};
+            json.value("evaluation_is_missing", false),
+            json.value("sample_is_missing", false)};
   } catch (const nlohmann::json::exception& error) {
     throw DataError(path, "metadata 'training' is incomplete: {}", error.what());
   }

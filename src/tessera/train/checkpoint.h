@@ -23,7 +23,8 @@ struct TrainingState {
   std::optional<double> validation_loss;       ///< of the evaluation after this very step
   std::optional<double> best_validation_loss;  ///< of all evaluations so far
   int64_t evaluations_since_best = 0;          ///< that found no lower validation loss
-  bool evaluation_is_missing = false;  ///< a signal cut the evaluation after this step short
+  /// A signal cut short what follows this step.
+  bool evaluation_is_missing = false, sample_is_missing = false;
 };
 
 /// The parameters of a module that learn, by name.

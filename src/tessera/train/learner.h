@@ -83,8 +83,8 @@ class Learner {
   /// Measures what came of the training, called as evaluate() is. Draws its progress on `progress`
   /// (null: silent). Interrupted after a signal: its message names what was not measured.
   virtual Metrics test(std::FILE* progress) { return {}; }
-  /// A text that shows what the module can do after `step` updates; empty: none. Called as
-  /// evaluate() is; after Interrupted there is no sample of this step.
+  /// A text that shows what the module can do after `step` updates; empty: none. Called, and made
+  /// up for after Interrupted, as evaluate() is.
   virtual std::string sample(int64_t step) { return {}; }
   /// What else the log's line of the last update holds: an object.
   virtual config::Json step_events();

@@ -116,7 +116,7 @@ TrainingResult Trainer::run(Start start) {
 
 void Trainer::follow_step() {
   state_.validation_loss.reset();
-  state_.evaluation_is_missing = false;
+  state_.evaluation_is_missing = state_.sample_is_missing = false;
   const bool evaluates = has_ended() || due(state_.step, config_.evaluate_every);
   const bool best = evaluates && evaluate();
   const bool last = has_ended();
@@ -127,10 +127,12 @@ void Trainer::follow_step() {
 }
 
 void Trainer::finish_last_step() {
-  if (!is_to_be_evaluated()) return;
+  const bool evaluates = is_to_be_evaluated();
+  if (!evaluates && !state_.sample_is_missing) return;
   const bool last = has_ended();
-  evaluate();
-  if (!state_.evaluation_is_missing)
+  if (evaluates) evaluate();
+  if (state_.sample_is_missing) sample();
+  if (!state_.evaluation_is_missing && !state_.sample_is_missing)
     save_checkpoint();
   else if (!last)
     throw stopped();
@@ -288,12 +290,15 @@ bool Trainer::evaluate() {
 }
 
 void Trainer::sample() {
+  state_.sample_is_missing = InterruptGuard::interrupted();
+  if (state_.sample_is_missing) return;
   seed_generator(config_.seed, state_.step, kSampleDraw);
   std::string text;
   try {
     Evaluating mode(learner_.module());
     text = learner_.sample(state_.step);
   } catch (const Interrupted&) {
+    state_.sample_is_missing = true;
     return;
   }
   if (text.empty()) return;
