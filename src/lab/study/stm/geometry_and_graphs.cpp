@@ -217,10 +217,9 @@ ComparisonSettings<Task> larger_memories(ComparisonSettings<Task> settings) {
   return settings;
 }
 
-/// Five points at first. With the smaller memories of wider() 67 % of the points are the end; with
-/// those, in 8,000 updates of 128, three points at first led to the same as five. On three points
-/// alone, and with batches of 64, which way round they go is learned in 2,000 updates, by an LSTM
-/// in 8,000.
+/// Five points at first, in two batches an update: which way round they go is then learned within
+/// some 2,000 updates, before there are more of them. The smaller memories of wider() end at 67 %
+/// of the points, or at 71 % with three points at first; docs/papers.md has the commands.
 ComparisonSettings<task::PointTaskConfig> growing_hulls() {
   auto settings = larger_memories(wider<task::PointTaskConfig>(
       {.min_points = 5, .max_points = 5, .most_points = 10},
