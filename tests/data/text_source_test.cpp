@@ -66,9 +66,9 @@ TEST_F(TextSourceFolder, KnowsTheLinesThatItListed) {
   const TextSource source = TextSource::from_path(path);
   EXPECT_EQ(documents(source).at(1).second, "other");
   write_file(path, "{\"text\":\"other\"}\n{\"text\":\"first\"}\n");
-  EXPECT_THAT(refusal(source), HasSubstr("lines.jsonl:1: is not there any more as it was listed"));
+  EXPECT_THAT(refusal(source), HasSubstr("lines.jsonl:1: has changed since the file was listed"));
   std::filesystem::remove(path);
-  EXPECT_THAT(refusal(source), HasSubstr("is not there any more"));
+  EXPECT_THAT(refusal(source), HasSubstr("has changed"));
 }
 
 TEST(TextSource, BibleBecomesBooksWithoutReferences) {

@@ -153,7 +153,7 @@ TEST_F(TrainerTest, EndsWhenPatienceDoes) {
   const auto result = run_with_losses({3, 4, 2, 2.5, 2}, "run", Start::kNew);
   EXPECT_EQ(result.step, 5);
   EXPECT_EQ(result.best_validation_loss, 2);
-  EXPECT_THAT(result.early_end, HasSubstr("the last 2 evaluations brought no lower loss"));
+  EXPECT_EQ(result.early_end, "no lower validation loss, train.patience = 2");
   EXPECT_EQ(
       Checkpoint::load(Checkpoints(folder / "run" / "checkpoints", 1).paths().back()).state.step,
       5);

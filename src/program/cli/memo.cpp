@@ -194,7 +194,7 @@ void print_audit(const Command<jobs::Audit>& command, const jobs::Audit::Answer&
       row[5] = Cell::fixed(audit->log_likelihood, 3);
       row[6] = Cell::fixed(audit->lowest, 3);
     }
-    if (exposure) row[7] = Cell::fixed(*exposure, 2);
+    if (answer.membership && exposure) row.back() = Cell::fixed(*exposure, 2);
     table.add_row(std::move(row));
   }
   fmt::print("{}", table.text());

@@ -79,7 +79,8 @@ void print_outcome(const jobs::Memorize::Answer& answer, bool json) {
 }
 
 void warn_if_overfull(const store::MemoWriter& writer, const jobs::Admitted& admitted) {
-  if (admitted.load < 1.05) return;  // no more than the estimate may err
+  constexpr double kErrorOfEstimate = 0.05;
+  if (admitted.load < 1 + kErrorOfEstimate) return;
   const double dimension =
       std::sqrt(admitted.load) * static_cast<double>(writer.config().memory.dimension);
   say("tessera: warning: with these documents the store will hold about {:.1f} times as many pairs "

@@ -72,11 +72,14 @@ Audit::Answer Audit::run(const store::MemoStore& store, const OnProgress& on_pro
   Answer answer{audited(store, reader, files, on_progress), {}, {}};
   if (controls.empty()) return answer;
   answer.controls = audited(store, reader, {controls}, on_progress);
-  const auto likelihoods = scores(answer.controls, &TextAudit::log_likelihood);
+  const auto asked = scores(answer.texts, &TextAudit::log_likelihood),
+             likelihoods = scores(answer.controls, &TextAudit::log_likelihood);
+  check_argument(!likelihoods.empty(),
+                 "controls is '{}', but none of its texts is long enough to be asked for",
+                 controls);
+  if (asked.empty()) return answer;
   for (Audited& text : answer.texts)
     if (text.audit) text.exposure = store::exposure(text.audit->log_likelihood, likelihoods);
-  const auto asked = scores(answer.texts, &TextAudit::log_likelihood);
-  if (asked.empty() || likelihoods.empty()) return answer;
   answer.membership = {store::area_under_curve(asked, likelihoods),
                        store::area_under_curve(scores(answer.texts, &TextAudit::lowest),
                                                scores(answer.controls, &TextAudit::lowest))};

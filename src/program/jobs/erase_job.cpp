@@ -140,8 +140,7 @@ void refuse_twins(const MemoStore& store, const std::vector<StoredDocument>& go)
     if (ids.contains(document.id)) continue;
     if (const auto twin = going.find(digest_of(document)); twin != going.end())
       throw UsageError(
-          "'{}' has the same text as '{}' and would stay, so that no certificate could hold; "
-          "forget "
+          "'{}' has the same text as '{}' and would stay, so no certificate could hold; forget "
           "it, too",
           document.id, twin->second);
   }

@@ -115,20 +115,19 @@ std::vector<FileDocument> list_documents(const Files& files) {
       throw UsageError("--id names one document, but there are {}", documents.size());
     documents.front().id = *files.id;
   }
-  std::map<std::string, std::string> names;
+  std::map<std::string, const FileDocument*> names;
   for (const auto& document : documents) {
     if (document.id.empty() && !files.id)
       throw UsageError("standard input has no name; give it one with --id");
-    const auto [known, is_new] = names.emplace(document.id, document.name);
-    const bool same_name = known->second == document.name;
-    if (!is_new && same_name && document.source)
+    const auto [known, is_new] = names.emplace(document.id, &document);
+    if (is_new) continue;
+    const FileDocument& other = *known->second;
+    if (other.name == document.name && document.source && other.source == document.source)
       throw UsageError("two lines are {}; give each an \"id\" of its own", document.name);
-    if (!is_new && same_name) throw UsageError("{} is named twice", document.name);
-    if (!is_new)
-      throw UsageError(
-          "{} and {} would both be '{}'; memorize the folder above them, or one at a time with "
-          "--id",
-          known->second, document.name, document.id);
+    if (other.name == document.name) throw UsageError("{} is named twice", document.name);
+    throw UsageError(
+        "{} and {} would both be '{}'; memorize the folder above them, or one at a time with --id",
+        other.name, document.name, document.id);
   }
   return documents;
 }

@@ -84,7 +84,7 @@ void run_generate(GenerateArguments& options) {
   for (const auto& file : options.prompt_files) command.prompts.push_back(prompt_from(file));
   if (command.model.empty()) {
     command.model = packaged_model().native();
-    say("the model that comes with Tessera writes, {}; --model chooses another\n", command.model);
+    say("using the model that comes with Tessera, {}; --model chooses another\n", command.model);
   }
   const ModelFolder folder = ModelFolder::load(command.model, command.placement);
   if (options.prompt_files.empty())

@@ -132,17 +132,17 @@ Json named_values(const Request& request, const std::vector<config::Field>& fiel
   } else if (!request.body.empty()) {
     named = jobs::request_values(json_body(request), fields);
   }
-  std::string_view last;
+  const std::string* last = nullptr;
   for (const auto& [name, text] : request.query) {  // equal names follow each other
     if (name == "stream") continue;
-    if (name != last) {
+    if (last == nullptr || name != *last) {
       if (!take_text(name, text)) break;
     } else if (named[name].is_array()) {
       named[name].push_back(text);
     } else {
       throw ApiError(400, "{} is given more than once", name).about(name);
     }
-    last = name;
+    last = &name;
   }
   for (const auto& [name, text] : request.values)
     if (name != "store") take_text(name, text);

@@ -119,15 +119,15 @@ class StoreDecoder : public Decoder {
   void add(PromptReading& prompt) override {
     Row row;
     row.text = std::move(static_cast<StorePrompt&>(prompt).tokens);
-    row.begun = predictor_.continues(row.text);
+    row.continues = predictor_.continues(row.text);
     predict({&row, 1});
     rows_.push_back(std::move(row));
   }
 
   const TokenIds& tokens(size_t row) const override { return rows_.at(row).text; }
   bool goes_on(size_t row) const override {
-    const auto& [text, begun, next] = rows_.at(row);
-    return begun && store::goes_on(next.best, begun);
+    const auto& [text, continues, next] = rows_.at(row);
+    return continues && store::goes_on(next.best, /*begun=*/true);
   }
   std::span<const float> logits(size_t row) override { return rows_.at(row).next.logits; }
 
@@ -145,7 +145,7 @@ class StoreDecoder : public Decoder {
  private:
   struct Row {
     TokenIds text;
-    bool begun = false;  // the store continues its prompt
+    bool continues = false;  // the store, its prompt
     store::Prediction next;
   };
 

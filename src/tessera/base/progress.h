@@ -28,7 +28,7 @@ class Progress {
   void update(int64_t done, const std::string& note = "");
   /// The same with one more unit done.
   void advance(const std::string& note = "") { update(done_ + 1, note); }
-  /// What is done is all that is to be done, though the total is larger.
+  /// Makes what is done the total: the job is complete before it was expected to be.
   void end_early();
   /// A line that stays, above the bar.
   void message(const std::string& text);

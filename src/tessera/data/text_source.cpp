@@ -229,7 +229,7 @@ void TextSource::visit(size_t number, const Visitor& visit) const {
       const std::string line = part_of(document.path, document.begin, document.end);
       if (checksum(line) != document.checksum)
         throw DataError(document.name,
-                        "is not there any more as it was listed; run the command again");
+                        "has changed since the file was listed; run the command again");
       return hand_over(text_of_json_line(line, document.name));
   }
 }

@@ -48,8 +48,8 @@ class TextSource {
   /// book, "document 7".
   std::string name(size_t document) const;
 
-  /// Hands over each document's name and text; both are gone after the call. The text is a copy,
-  /// whatever becomes of the file meanwhile, unless that has more than 1 GiB. Throws SystemError;
+  /// Hands over each document's name and text; both are gone after the call. The text of a
+  /// file of at most 1 GiB is a copy, so that the file may change meanwhile. Throws SystemError;
   /// DataError with the byte offset where a document is not text, and where a JSON line is not the
   /// one that was listed.
   using Visitor = std::function<void(const std::string& name, std::string_view text)>;

@@ -17,7 +17,6 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
-#include "tessera/base/new_folder.h"
 #include "tessera/base/utf8.h"
 #include "tessera/store/detail/store_lock.h"
 #include "tessera/store/digest.h"
@@ -87,12 +86,9 @@ void Remains::leave_out(const MemoStore& store) {
     const auto codings = codings_of(store, document);
     for (size_t i = 0; i < codings.size(); ++i) leave_out(sets_[i], codings[i]);
   }
-  const NewFolder folder(std::filesystem::temp_directory_path() / "tessera-ledger");
-  Ledger::create(folder.path() / "ledger.sqlite", "");
-  const MappedFile ledger(folder.path() / "ledger.sqlite");
-  const std::string spaces(100, ' '), zeros(100, '\0');
-  for (PieceSet& set : sets_)
-    for (const std::string_view bytes : {ledger.text(), {spaces}, {zeros}}) leave_out(set, bytes);
+  for (const std::string& bytes :
+       {store.ledger().schema(), std::string(100, ' '), std::string(100, '\0')})
+    for (PieceSet& set : sets_) leave_out(set, bytes);
 }
 
 std::vector<std::filesystem::path> Remains::files_of(const std::filesystem::path& folder) {
@@ -254,8 +250,8 @@ Json json_of(const Certificate& certificate) {
       {"remaining", json_of(certificate.remaining)},
       {"looked_for",
        "each run of 16 bytes of the erased texts (UTF-8) and each run of 8 of their tokens (as "
-       "numbers of 16 and of 32 bits) that begins at a multiple of this length and that neither a "
-       "remaining document nor a store without documents has"},
+       "numbers of 16 and of 32 bits) that begins at a multiple of this length, but for those that "
+       "a remaining document or the SQL of the ledger's tables has, and for spaces and zeros"},
       {"files", std::move(files)},
       {"proves_erasure", certificate.proves()}};
 }

@@ -52,13 +52,13 @@ class PieceSet {
 /// all runs of 16 bytes of their text that begin at a multiple of 16, and all runs of eight tokens
 /// that begin at a multiple of eight, as numbers of 16 and of 32 bits. So a rest of 31 bytes of
 /// text or of 15 tokens is found wherever it stands. What remaining documents have too is theirs
-/// and is left out; so is what a store without documents has: the tables' SQL, and runs of spaces
-/// and zeros. The runs are kept in memory: some ten to forty bytes for each byte of text.
+/// and is left out; so is what a ledger without documents has: the SQL of its tables, and runs of
+/// spaces and zeros. The runs are kept in memory: some ten to forty bytes for each byte of text.
 class Remains {
  public:
   /// Adds a document, while the store holds it.
   void add(const MemoStore& store, const StoredDocument& document);
-  /// Leaves out what the documents of the store have, which remain, and a store without documents.
+  /// Leaves out what the documents of the store have, which remain, and what it has without them.
   void leave_out(const MemoStore& store);
   /// The files of a store, in the order of their names. Throws SystemError; DataError where
   /// something else is among them, such as a folder, which scan() could not read.

@@ -73,6 +73,10 @@ const std::string& Ledger::path() const {
   return database_->path();
 }
 
+std::string Ledger::schema() const {
+  return ledger_schema(*database_);
+}
+
 void Ledger::interrupt_when(std::function<bool()> condition) {
   database_->interrupt_when(std::move(condition));
 }

@@ -129,6 +129,8 @@ class Ledger {
   ~Ledger();
 
   const std::string& path() const;
+  /// The SQL of its tables, which stands in its file.
+  std::string schema() const;
 
   /// Members ask this now and then while they read, at least once for a piece of a document; where
   /// it is true they throw Interrupted. {}: never.

@@ -95,8 +95,8 @@ class BestPlaces {
 };
 
 /// The longest words that the full-text index surely has, if a document has them: neither the first
-/// nor the last, which may be parts of words. None in a script without spaces, whose characters it
-/// joins with letters and digits beside them.
+/// nor the last, which may be parts of words. None where a character is of a script without spaces:
+/// the index joins those with letters and digits beside them. Then all documents are read.
 std::vector<std::string> indexed_words(const std::vector<Word>& words) {
   if (std::ranges::any_of(words, &Word::alone)) return {};
   std::set<std::string> different;

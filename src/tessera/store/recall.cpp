@@ -174,12 +174,13 @@ Finish complete(const QuestionedStore& store, const Question& question,
   const StoreReader reader(store);
   TextWriter writer(own, 0, question.tokens.size());
   std::vector<int64_t> text(question.tokens.begin(), question.tokens.end());
-  const bool begun = reader.continues(question.tokens);
+  const bool continues = reader.continues(question.tokens);
   const auto next = [&] {
     if (InterruptGuard::interrupted()) return writer.end(Finish::kInterrupted);
     const std::span<const int64_t> read = text;
     const Prediction prediction = std::move(reader.predict({&read, 1}).front());
-    if (!begun || !goes_on(prediction.best, begun)) return writer.end(Finish::kNotStored);
+    if (!continues || !goes_on(prediction.best, /*begun=*/true))
+      return writer.end(Finish::kNotStored);
     return writer.draw(prediction.logits, text);
   };
   for (;;) {

@@ -191,12 +191,13 @@ class MetricsLog::File {
 };
 
 MetricsLog::MetricsLog(const std::filesystem::path& path, int64_t through_step,
-                       std::vector<MetricsForm> forms, LastEvaluation evaluation) {
+                       std::vector<MetricsForm> forms,
+                       const std::vector<std::string>& written_again) {
   const auto stays = [&](const Json& line) {
     const auto step = line.at("step").get<int64_t>();
-    return step < through_step ||
-           (step == through_step &&
-            !(evaluation == LastEvaluation::kDropped && line.value("kind", "") == "evaluation"));
+    const bool is_written_again =
+        std::ranges::find(written_again, line.value("kind", "")) != written_again.end();
+    return step < through_step || (step == through_step && !is_written_again);
   };
   std::vector<Json> kept;
   if (through_step >= 0) kept = read(path);

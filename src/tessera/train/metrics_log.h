@@ -35,17 +35,14 @@ class MetricsLog {
  public:
   static constexpr const char* kFile = "metrics.jsonl";  ///< in the run's folder
 
-  /// What becomes of an evaluation of the last step that stays. kDropped: it is made again, because
-  /// the run was killed before it was in a checkpoint.
-  enum class LastEvaluation { kKept, kDropped };
-
   /// Keeps the lines whose step is at most `through_step` and drops the others, so that a resumed
-  /// run writes each step once; -1 starts an empty log. forms: the same in other files beside it,
+  /// run writes each step once; -1 starts an empty log. written_again: kinds of lines that step
+  /// `through_step` loses, too ("evaluation", "sample"). forms: the same in other files beside it,
   /// which are written again from the lines that stay. Throws SystemError; DataError where a line
   /// that stays, other than a torn last one, is not of that form.
   MetricsLog(const std::filesystem::path& path, int64_t through_step,
              std::vector<MetricsForm> forms = {},
-             LastEvaluation evaluation = LastEvaluation::kKept);
+             const std::vector<std::string>& written_again = {});
   ~MetricsLog();
   MetricsLog(const MetricsLog&) = delete;
   MetricsLog& operator=(const MetricsLog&) = delete;

@@ -132,10 +132,8 @@ void Trainer::finish_last_step() {
   const bool last = has_ended();
   if (evaluates) evaluate();
   if (state_.sample_is_missing) sample();
-  if (!state_.evaluation_is_missing && !state_.sample_is_missing)
-    save_checkpoint();
-  else if (!last)
-    throw stopped();
+  if (!state_.evaluation_is_missing) save_checkpoint();
+  if (!last && (state_.evaluation_is_missing || state_.sample_is_missing)) throw stopped();
 }
 
 bool Trainer::is_to_be_evaluated() const {
@@ -159,8 +157,7 @@ std::string Trainer::early_end() const {
     return fmt::format("the validation loss, {:.4g}, has reached train.stop_loss, {:g}", *best,
                        config_.stop_loss);
   if (config_.patience > 0 && state_.evaluations_since_best >= config_.patience)
-    return fmt::format("the last {} evaluations brought no lower loss (train.patience)",
-                       state_.evaluations_since_best);
+    return fmt::format("no lower validation loss, train.patience = {}", config_.patience);
   return "";
 }
 
@@ -183,10 +180,11 @@ void Trainer::begin(Start start) {
   if (config_.tensorboard) forms.push_back(tensorboard_form(began(folder_)));
   if (config_.csv) forms.push_back(csv_form());
   const bool continues = state_.step > 0;
-  const auto evaluation = continues && is_to_be_evaluated() ? MetricsLog::LastEvaluation::kDropped
-                                                            : MetricsLog::LastEvaluation::kKept;
+  std::vector<std::string> written_again;  // the run was killed before they were in a checkpoint
+  if (continues && is_to_be_evaluated()) written_again.push_back("evaluation");
+  if (continues && state_.sample_is_missing) written_again.push_back("sample");
   log_ = std::make_unique<MetricsLog>(log_path, continues ? state_.step : -1, std::move(forms),
-                                      evaluation);
+                                      written_again);
   started_ = seconds_now() - state_.elapsed_seconds;
   if (observer_) observer_->on_start(state_.step, config_.steps);
 }

@@ -84,6 +84,7 @@ class Trainer {
   void report_step(const StepMetrics& metrics);
   /// After the last step, or where patience is at its end or the loss low enough.
   bool has_ended() const;
+  /// Why the training ends before its last step; empty where it does not.
   std::string early_end() const;
   /// Of the coming update.
   double learning_rate() const;

@@ -134,7 +134,7 @@ TEST_F(Training, OnFilesOfOnesOwnLeavesAModelThatAnyTaskMeasures) {
   EXPECT_NEAR(metrics["wrong_per_sequence"].get<double>(),
               27 * (1 - metrics["accuracy"].get<double>()), 1e-9);
   expect_refused(evaluated({"--task", "copy", "--reading", "streaming"}), 2, "leave out --store");
-  expect_refused(evaluated({"--task", "copi"}), 2, "these are: associative-retrieval");
+  expect_refused(evaluated({"--task", "copi"}), 2, "expected one of: associative-retrieval");
   expect_refused(evaluated({"--task", "copy"}), 2,
                  "own/model does not fit the task, whose inputs are vectors of 34 numbers: ");
   expect_refused(evaluated({"--task", "copy"}), 2, "expected [*, *, 5]");

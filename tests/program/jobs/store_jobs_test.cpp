@@ -343,6 +343,10 @@ TEST_F(StoreJobs, AnAuditLeavesOpenWhatIsTooShortToBeAskedFor) {
   EXPECT_TRUE(texts[0]["held"].is_null());
   EXPECT_EQ(texts[1]["document"], "lamp");
   EXPECT_FALSE(texts[1]["held"].is_null());
+  const Audit audit = {.files = {(folder_ / "texts/whole").native()},
+                       .controls = (folder_ / "texts/short").native()};
+  EXPECT_THAT(message_of<UsageError>([&] { run(audit); }),
+              HasSubstr("none of its texts is long enough"));
 }
 
 /// As one that an earlier version stored.

@@ -224,8 +224,8 @@ void add_moon_differences(StudyContext& context, const ThreeMoonsSettings& setti
       "batch alone does.");
   if (settings.sequences != ThreeMoonsSettings().sequences || settings.stride != 1)
     results.add_difference(
-        fmt::format("Errors are means over {} sequences, at one of {} contexts; the paper has 512 "
-                    "and every context.",
+        fmt::format("Errors are means over {} sequences, with a stride of {} between contexts; "
+                    "the paper has 512 and 1.",
                     settings.sequences, settings.stride));
 }
 

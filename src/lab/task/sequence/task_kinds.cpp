@@ -38,7 +38,7 @@ const TaskKind& task_kind(const std::string& name) {
     if (kind.name == name) return kind;
     names.push_back(kind.name);
   }
-  throw UsageError("there is no task '{}' of single samples; these are: {}{}", name,
+  throw UsageError("there is no task '{}' here; expected one of: {}{}", name,
                    fmt::join(names, ", "), suggestion(name, names));
 }
 

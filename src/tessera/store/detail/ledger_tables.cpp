@@ -93,25 +93,15 @@ int64_t pragma(const Database& database, const std::string& name) {
   return value.step() ? value.integer(0) : 0;
 }
 
-/// The SQL of all tables, indexes, views and triggers in a file.
-std::string schema_of(const Database& database) {
-  Statement rows(database,
-                 "SELECT type || ' ' || name || ' ' || coalesce(sql, '') FROM sqlite_schema "
-                 "ORDER BY name");
-  std::string schema;
-  while (rows.step()) schema += rows.text(0) + '\n';
-  return schema;
-}
-
-/// schema_of() a ledger of this format. To make them takes longer than to read one, so that they
-/// are made once.
+/// ledger_schema() of this format. To make them takes longer than to read one, so that they are
+/// made once.
 const std::string& schema_of_format(int64_t format) {
   static const std::vector<std::string> schemas = [] {
     std::vector<std::string> made;
     Database ledger(":memory:", Access::kWrite);
     for (int64_t version = 1; version <= kLedgerFormat; ++version) {
       ledger.execute(schema_from(version, version));
-      made.push_back(schema_of(ledger));
+      made.push_back(ledger_schema(ledger));
     }
     return made;
   }();
@@ -120,7 +110,7 @@ const std::string& schema_of_format(int64_t format) {
 
 /// A view in place of a table could have endless rows; a trigger could undo what is written.
 void check_schema(const Database& database, int64_t format) {
-  if (schema_of(database) != schema_of_format(format))
+  if (ledger_schema(database) != schema_of_format(format))
     throw DataError(database.path(), "its tables are not those of a ledger; it was altered");
 }
 
@@ -140,6 +130,15 @@ void create_tables(Database& database) {
 }
 
 }  // namespace
+
+std::string ledger_schema(const Database& database) {
+  Statement rows(database,
+                 "SELECT type || ' ' || name || ' ' || coalesce(sql, '') FROM sqlite_schema "
+                 "ORDER BY name");
+  std::string schema;
+  while (rows.step()) schema += rows.text(0) + '\n';
+  return schema;
+}
 
 const std::filesystem::path& checked_ledger_path(const std::filesystem::path& path) {
   namespace fs = std::filesystem;

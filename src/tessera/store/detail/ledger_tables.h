@@ -29,6 +29,9 @@ sqlite::Database settled_copy(const std::filesystem::path& ledger,
 /// Throws DataError if the ledger is missing or one of these files is not a regular file.
 const std::filesystem::path& checked_ledger_path(const std::filesystem::path& path);
 
+/// The SQL of all tables, indexes, views and triggers in a file, each with its type and name.
+std::string ledger_schema(const sqlite::Database& database);
+
 /// The version of a ledger's tables, 1 to kLedgerFormat. Throws DataError if the file is not a
 /// ledger or has another version.
 int64_t ledger_format(const sqlite::Database& database);

@@ -44,11 +44,10 @@ TEST(TaskKinds, SettingsReachTheTask) {
 }
 
 TEST(TaskKinds, RefuseUnknownNames) {
-  EXPECT_THAT(
-      message_of<UsageError>([] { make_task("copi", config::Json::object()); }),
-      testing::AllOf(testing::StartsWith("there is no task 'copi' of single samples; these are: "
-                                         "associative-retrieval, nth-farthest, "),
-                     testing::EndsWith("; did you mean 'copy'?")));
+  EXPECT_THAT(message_of<UsageError>([] { make_task("copi", config::Json::object()); }),
+              testing::AllOf(testing::StartsWith("there is no task 'copi' here; expected one of: "
+                                                 "associative-retrieval, nth-farthest, "),
+                             testing::EndsWith("; did you mean 'copy'?")));
   EXPECT_THAT(message_of<UsageError>([] {
                 make_task("copy", {{"bit", 6}});
               }),
