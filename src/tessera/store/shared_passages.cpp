@@ -4,6 +4,7 @@
 #include <deque>
 #include <functional>
 #include <set>
+#include <string>
 #include <string_view>
 #include <unordered_set>
 
@@ -29,10 +30,11 @@ void for_each_word(const Ledger& ledger, const Tokenizer& tokenizer, const Store
     take(last, line);
   };
   WordCutter cutter;
-  const TextPieces pieces = in_pieces(memorized_text(ledger, tokenizer, document));
-  for (auto piece = pieces(); !piece.empty(); piece = pieces()) {
-    cutter.append(piece, add);
-    line += std::ranges::count(piece, '\n');
+  const std::string text = memorized_text(ledger, tokenizer, document);
+  for (size_t begin = 0, end = 0; begin < text.size(); begin = end) {
+    end = std::min(text.find('\n', begin), text.size() - 1) + 1;
+    cutter.append(std::string_view(text).substr(begin, end - begin), add);
+    line += text[end - 1] == '\n';
   }
   cutter.finish(add);
 }
