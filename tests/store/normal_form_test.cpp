@@ -17,6 +17,7 @@ TEST(NormalForm, IsHowATextIsTyped) {
   EXPECT_EQ(normal("a--b co\u00ADop\u200B", Matching::kTyped), "a-b coop");
   EXPECT_EQ(normal("Not Ä", Matching::kTyped), "Not Ä");
   EXPECT_EQ(normal("Not ÄÖ ΑΩ ЖЁ ČŽ", Matching::kLetters), "not äö αω жё čž");
+  EXPECT_EQ(normal("ΧΕΙΜΏΝΑΣ", Matching::kLetters), normal("χειμώνας", Matching::kLetters));
   EXPECT_EQ(normal("Ό Ớ Ґ Ÿ × Ա", Matching::kLetters), "ό ớ ґ ÿ × ա");
   EXPECT_EQ(normal("a\n“b”", Matching::kBytes), "a\n“b”");
 }

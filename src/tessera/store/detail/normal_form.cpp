@@ -29,6 +29,7 @@ char32_t lower_case(char32_t letter) {
   if (letter < 0x80) return is_in(letter, U'A', U'Z') ? letter + 0x20 : letter;
   static const locale_t unicode = ::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
   if (unicode == nullptr) throw std::runtime_error("the C library has no locale C.UTF-8");
+  if (letter == U'ς') return U'σ';  // capitals have one form of both
   return static_cast<char32_t>(::towlower_l(static_cast<wint_t>(letter), unicode));
 }
 

@@ -15,7 +15,7 @@ inline bool is_in(char32_t character, char32_t first, char32_t last) {
   return character >= first && character <= last;
 }
 
-/// The lower case of a letter; other characters stay.
+/// The lower case of a letter, the same for both forms of a Greek sigma; other characters stay.
 char32_t lower_case(char32_t letter);
 
 /// A text as it is compared, grown piece by piece, and where each of its bytes comes from.
