@@ -4,8 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
 
 #include "program/cli/memo_verbs.h"
 #include "program/cli/program.h"
@@ -23,6 +26,9 @@
 namespace tessera::cli {
 namespace {
 
+using config::Json;
+using store::CertificateCheck;
+
 /// What this work is done on: the store, opened, or its folder.
 template <typename Job, typename Store>
 Store opened(const std::string& folder,
@@ -30,22 +36,24 @@ Store opened(const std::string& folder,
   return Store(folder);
 }
 
+template <typename Job>
+typename Job::Answer answer_to(const Command<Job>& command) {
+  const auto store = opened(command.store, &Job::run);
+  const InterruptGuard interrupt;  // heard where the job tells how far it is
+  std::string_view doing;
+  if constexpr (requires { Job::kDoing; }) doing = Job::kDoing;
+  JobBar bar(doing);
+  return command.job.run(store, std::ref(bar));
+}
+
 /// Does the job, and prints its answer with `print` or as JSON.
 template <typename Job, typename Print>
-typename Job::Answer print_answer(const Command<Job>& command, Print print) {
-  const auto store = opened(command.store, &Job::run);
-  auto answer = [&] {
-    const InterruptGuard interrupt;  // heard where the job tells how far it is
-    std::string_view doing;
-    if constexpr (requires { Job::kDoing; }) doing = Job::kDoing;
-    JobBar bar(doing);
-    return command.job.run(store, std::ref(bar));
-  }();
+void print_answer(const Command<Job>& command, Print print) {
+  const auto answer = answer_to(command);
   if (command.json)
     print_json(answer.json());
   else
     print(command, answer);
-  return answer;
 }
 
 /// What a verb does that answers its command and no more.
@@ -260,12 +268,9 @@ void print_exported(const Command<jobs::Export>& command, const jobs::Export::An
     say("'{}' is written to {}: its id cannot be the name of its file\n", id, file.native());
 }
 
-/// Says whether a certificate holds. Throws where it does not.
-void verify_certificate(const std::string& store, const std::string& certificate,
-                        const std::string& public_key, std::FILE* out) {
-  using Signature = store::CertificateCheck::Signature;
-  const auto check = store::check_certificate(store::MemoStore(store), certificate, public_key);
-  fmt::print(out, "{}: erasure of {}, {}; {}; the store is {}\n", certificate, check.time,
+void print_check(const std::string& certificate, const CertificateCheck& check) {
+  using Signature = CertificateCheck::Signature;
+  fmt::print("{}: erasure of {}, {}; {}; the store is {}\n", certificate, check.time,
              check.proves ? "nothing was found then" : "not complete then",
              check.signature == Signature::kNone    ? "not signed"
              : check.signature == Signature::kValid ? "signed by " + check.public_key
@@ -273,8 +278,18 @@ void verify_certificate(const std::string& store, const std::string& certificate
              check.same_state ? "as it was after the erasure"
                               : "another since: documents were added, removed or replaced");
   for (const auto& id : check.held)
-    fmt::print(out, "{}: '{}' has the text of an erased document again\n", certificate, id);
-  if (!check.holds()) throw std::runtime_error(certificate + " does not hold");
+    fmt::print("{}: '{}' has the text of an erased document again\n", certificate, id);
+}
+
+Json json_of(const CertificateCheck& check) {
+  constexpr std::array kSignatures = {"none", "valid", "invalid"};
+  return {{"holds", check.holds()},
+          {"signature", kSignatures[static_cast<size_t>(check.signature)]},
+          {"public_key", check.public_key},
+          {"time", check.time},
+          {"proves_erasure", check.proves},
+          {"same_state", check.same_state},
+          {"held", check.held}};
 }
 
 /// Rebuilds the matrix from the documents in the ledger.
@@ -299,11 +314,22 @@ void add_verify(Verb& memo) {
   const auto more = std::make_shared<More>();
   Verb& verb = add_job<jobs::Verify>(memo, {}, [more](const auto& command) {
     if (more->repairs) repair(command.store);
-    const auto verified = print_answer(command, print_verification).result;
-    if (verified.erasure_pending) throw std::runtime_error(erasure_note(verified.unerased));
-    if (!more->certificate.empty())
-      verify_certificate(command.store, more->certificate, more->public_key,
-                         command.json ? stderr : stdout);
+    const jobs::Verify::Answer answer = answer_to(command);
+    std::optional<CertificateCheck> check;
+    if (!more->certificate.empty() && !answer.result.erasure_pending)
+      check = store::check_certificate(store::MemoStore(command.store), more->certificate,
+                                       more->public_key);
+    if (command.json) {
+      Json json = answer.json();
+      if (check) json["certificate"] = json_of(*check);
+      print_json(json);
+    } else {
+      print_verification(command, answer);
+      if (check) print_check(more->certificate, *check);
+    }
+    if (answer.result.erasure_pending)
+      throw std::runtime_error(erasure_note(answer.result.unerased));
+    if (check && !check->holds()) throw std::runtime_error(more->certificate + " does not hold");
   });
   verb.flag("--repair", more->repairs, "First rebuild the matrix from the documents in the ledger");
   const auto certificate = verb.option(

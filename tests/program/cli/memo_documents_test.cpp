@@ -210,6 +210,11 @@ TEST_F(MemoDocuments, ACertificateShowsWhatWasErased) {
   const Outcome again = memo({"verify", store, "--certificate", file});
   EXPECT_EQ(again.status, 1);
   EXPECT_THAT(again.out, HasSubstr("'raven' has the text of an erased document again"));
+  const Outcome as_json = memo({"verify", store, "--certificate", file, "--json"});
+  EXPECT_EQ(as_json.status, 1);
+  const auto check = config::Json::parse(as_json.out)["certificate"];
+  EXPECT_EQ(check["holds"], false);
+  EXPECT_EQ(check["held"], config::Json({"raven"}));
   expect_refused(memo({"forget", store, "raven", "--certificate", path("none/file")}), 1, "write");
   std::filesystem::create_directory(path("folder"));
   expect_refused(memo({"forget", store, "raven", "--certificate", path("folder")}), 2,
