@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -36,6 +35,7 @@ Store opened(const std::string& folder,
   return Store(folder);
 }
 
+/// Does the job, and shows how far it is.
 template <typename Job>
 typename Job::Answer answer_to(const Command<Job>& command) {
   const auto store = opened(command.store, &Job::run);
@@ -46,7 +46,7 @@ typename Job::Answer answer_to(const Command<Job>& command) {
   return command.job.run(store, std::ref(bar));
 }
 
-/// Does the job, and prints its answer with `print` or as JSON.
+/// Prints the answer to a command with `print` or as JSON.
 template <typename Job, typename Print>
 void print_answer(const Command<Job>& command, Print print) {
   const auto answer = answer_to(command);
@@ -279,17 +279,6 @@ void print_check(const std::string& certificate, const CertificateCheck& check) 
                               : "another since: documents were added, removed or replaced");
   for (const auto& id : check.held)
     fmt::print("{}: '{}' has the text of an erased document again\n", certificate, id);
-}
-
-Json json_of(const CertificateCheck& check) {
-  constexpr std::array kSignatures = {"none", "valid", "invalid"};
-  return {{"holds", check.holds()},
-          {"signature", kSignatures[static_cast<size_t>(check.signature)]},
-          {"public_key", check.public_key},
-          {"time", check.time},
-          {"proves_erasure", check.proves},
-          {"same_state", check.same_state},
-          {"held", check.held}};
 }
 
 /// Rebuilds the matrix from the documents in the ledger.

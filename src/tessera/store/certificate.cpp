@@ -276,6 +276,16 @@ bool CertificateCheck::holds() const {
   return signature != Signature::kInvalid && held.empty() && proves;
 }
 
+Json json_of(const CertificateCheck& check) {
+  return {{"holds", check.holds()},
+          {"signature", config::enum_name(check.signature)},
+          {"public_key", check.public_key},
+          {"time", check.time},
+          {"proves_erasure", check.proves},
+          {"same_state", check.same_state},
+          {"held", check.held}};
+}
+
 CertificateCheck check_certificate(const MemoStore& store, const std::filesystem::path& certificate,
                                    const std::filesystem::path& public_key) {
   Json json = config::read_json(certificate);

@@ -122,6 +122,13 @@ struct CertificateCheck {
   bool holds() const;
 };
 
+constexpr std::array<std::string_view, 3> enum_names(CertificateCheck::Signature) {
+  return {"none", "valid", "invalid"};
+}
+
+/// As 'tessera memo verify --certificate --json' prints it.
+config::Json json_of(const CertificateCheck& check);
+
 /// Holds a certificate against a store. public_key: whose signature it must have, a PEM file;
 /// empty: anybody's. Throws DataError where the file is not a certificate.
 CertificateCheck check_certificate(const MemoStore& store, const std::filesystem::path& certificate,
