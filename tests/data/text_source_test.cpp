@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tests/support/temporary_folder.h"
@@ -69,6 +71,18 @@ TEST_F(TextSourceFolder, KnowsTheLinesThatItListed) {
   EXPECT_THAT(refusal(source), HasSubstr("lines.jsonl:1: has changed since the file was listed"));
   std::filesystem::remove(path);
   EXPECT_THAT(refusal(source), HasSubstr("has changed"));
+}
+
+TEST_F(TextSourceFolder, HandsOverWhatAFileHeldWhenItWasOpened) {
+  const auto path = folder_ / "text.txt";
+  const std::string text(100000, 'a');
+  write_file(path, text);
+  TextSource::from_path(path).visit(0, [&](const std::string&, std::string_view handed_over) {
+    std::ofstream(path, std::ios::in).write("other", 5);  // in place
+    EXPECT_TRUE(handed_over == text);
+    std::filesystem::resize_file(path, 0);
+    EXPECT_TRUE(handed_over == text);
+  });
 }
 
 TEST(TextSource, BibleBecomesBooksWithoutReferences) {

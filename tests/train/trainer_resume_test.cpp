@@ -74,22 +74,25 @@ TEST_F(TrainerTest, AnEvaluationThatWasInterruptedIsMadeUpFor) {
             timeless_lines(folder / "whole/metrics.jsonl"));
 }
 
-TEST_F(TrainerTest, ASampleThatWasInterruptedIsMadeUpFor) {
-  const at::Tensor expected = train("whole", Start::kNew);
-  int64_t signals = 1;
-  const auto run = [&](Start start) {
-    TinyNetwork network;
-    TinyLearner learner(network, config);
-    learner.sample_after = [&, sample = learner.sample_after](int64_t step) {
+/// The same of its samples.
+struct InterruptedSampler : TinyLearner {
+  InterruptedSampler(TinyNetwork& network, const TrainConfig& config, int64_t& signals)
+      : TinyLearner(network, config) {
+    sample_after = [&signals, sample = sample_after](int64_t step) {
       if (signals-- > 0) std::raise(SIGINT);
       InterruptGuard::stop_if_interrupted("stopped");
       return sample(step);
     };
-    Trainer(learner, folder / "run").run(start);
-    return weights_of(network);
-  };
-  EXPECT_THROW(run(Start::kNew), Interrupted);
-  EXPECT_TRUE(run(Start::kResume).equal(expected));
+  }
+};
+
+TEST_F(TrainerTest, ASampleThatWasInterruptedIsMadeUpFor) {
+  const at::Tensor expected = train("whole", Start::kNew);
+  int64_t signals = 1;
+  TinyNetwork network;
+  InterruptedSampler learner(network, config, signals);
+  EXPECT_THROW(run(learner, "run", Start::kNew), Interrupted);
+  EXPECT_TRUE(train("run", Start::kResume).equal(expected));
   EXPECT_EQ(timeless_lines(folder / "run/metrics.jsonl"),
             timeless_lines(folder / "whole/metrics.jsonl"));
 }
@@ -97,6 +100,9 @@ TEST_F(TrainerTest, ASampleThatWasInterruptedIsMadeUpFor) {
 /// As one that is killed between the line in the log and the checkpoint.
 struct EndsAtAnEvaluation : Recorder {
   void on_evaluation(int64_t, const Metrics&) override { throw std::runtime_error("killed"); }
+};
+struct EndsAtASample : Recorder {
+  void on_sample(int64_t, const std::string&) override { throw std::runtime_error("killed"); }
 };
 
 TEST_F(TrainerTest, AnEvaluationThatIsMadeAgainIsLoggedOnce) {
@@ -106,6 +112,20 @@ TEST_F(TrainerTest, AnEvaluationThatIsMadeAgainIsLoggedOnce) {
   InterruptedLearner learner(network, config, signals);
   EXPECT_THROW(run(learner, "run", Start::kNew), Interrupted);
   EndsAtAnEvaluation killed;
+  EXPECT_THAT(message_of<std::runtime_error>([&] { train("run", Start::kResume, &killed); }),
+              HasSubstr("killed"));
+  EXPECT_TRUE(train("run", Start::kResume).equal(expected));
+  EXPECT_EQ(timeless_lines(folder / "run/metrics.jsonl"),
+            timeless_lines(folder / "whole/metrics.jsonl"));
+}
+
+TEST_F(TrainerTest, ASampleThatIsMadeAgainIsLoggedOnce) {
+  const at::Tensor expected = train("whole", Start::kNew);
+  int64_t signals = 1;
+  TinyNetwork network;
+  InterruptedSampler learner(network, config, signals);
+  EXPECT_THROW(run(learner, "run", Start::kNew), Interrupted);
+  EndsAtASample killed;
   EXPECT_THAT(message_of<std::runtime_error>([&] { train("run", Start::kResume, &killed); }),
               HasSubstr("killed"));
   EXPECT_TRUE(train("run", Start::kResume).equal(expected));
