@@ -1,6 +1,5 @@
 // Any bytes as a bAbI file: refused with a line number, or stories that are written and read again
-// the same. The target puts its seeds into the corpus folder itself:
-//   mkdir corpus && build/fuzz/fuzz_babi -max_total_time=60 corpus
+// the same.
 #include <cstdlib>
 #include <sstream>
 

@@ -1,6 +1,5 @@
 // Any bytes as the body of a request for completions or a chat: refused with a status, or a request
-// whose fields are within their limits. The target puts its seeds into the corpus folder itself:
-//   mkdir corpus && build/fuzz/fuzz_completion_request -max_total_time=60 corpus
+// whose fields are within their limits.
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 

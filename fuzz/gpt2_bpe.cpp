@@ -1,6 +1,4 @@
-// A vocabulary of what the input adds and the bytes, with the input's merges. The target puts a
-// seed into the corpus folder itself:
-//   mkdir corpus && build/fuzz/fuzz_gpt2_bpe -max_total_time=60 corpus
+// A vocabulary of what the input adds and the bytes, with the input's merges.
 #include <cstdlib>
 
 #include "fuzz/seeds.h"

@@ -1,8 +1,7 @@
 // Any bytes on a connection, in pieces of any sizes, read as the server reads them: the same
 // requests as if all came at once, and the same refusal; none of them larger than it may be, none
 // whose end two readers could see at different places; and every request gets one answer of a
-// router. The first byte chooses the size of the pieces.
-//   mkdir corpus && build/fuzz/fuzz_http_requests -max_len=2048 -max_total_time=60 corpus
+// router. The first byte chooses the size of the pieces. Run it with -max_len=2048.
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>

@@ -1,7 +1,6 @@
 // Any bytes as a store's ledger.sqlite: refused, or everything in it can be read, and what is
-// stored and forgotten afterwards comes out right. The target puts its seeds into the corpus
-// folder itself; SQLite tests a page as a whole, so that longer mutations get further:
-//   mkdir corpus && build/fuzz/fuzz_ledger -max_total_time=60 -mutate_depth=8 corpus
+// stored and forgotten afterwards comes out right. SQLite tests a page as a whole, so that longer
+// mutations get further: run it with -mutate_depth=8.
 #include <algorithm>
 #include <array>
 #include <cstdlib>

@@ -1,6 +1,5 @@
 // Any bytes as a store's memory.safetensors: refused, or a matrix that is written and read again
-// the same. The target puts its seeds into the corpus folder itself:
-//   mkdir corpus && build/fuzz/fuzz_matrix_file -max_total_time=60 corpus
+// the same.
 #include <algorithm>
 #include <array>
 #include <cstdlib>

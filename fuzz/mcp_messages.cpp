@@ -1,6 +1,5 @@
 // Any bytes on the standard input of tessera mcp: whatever is sent is a message of JSON-RPC 2.0 on
 // one line, no request is answered twice, and what follows the bytes is answered.
-//   mkdir corpus && build/fuzz/fuzz_mcp_messages -max_total_time=60 corpus
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -1,6 +1,4 @@
-// Any bytes as a store's config.json: refused, or saved and read again the same. The target puts
-// its seeds into the corpus folder itself:
-//   mkdir corpus && build/fuzz/fuzz_store_config -max_total_time=60 corpus
+// Any bytes as a store's config.json: refused, or saved and read again the same.
 #include <cstdlib>
 
 #include "fuzz/seeds.h"

@@ -1,6 +1,5 @@
 // Any bytes as a configuration in TOML: refused, or written and read again the same. The same bytes
 // as what --set is given: refused, or set.
-//   mkdir corpus && build/fuzz/fuzz_toml_config -max_total_time=60 corpus
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 

@@ -130,48 +130,21 @@ void streaming(benchmark::State& state, const MemoryMosaicConfig& config) {
       step_seconds;
 }
 
-void recomputing(benchmark::State& state, const MemoryMosaicConfig& config) {
-  MemoryMosaic& model = model_of(config);
-  at::NoGradGuard no_grad;
-  const at::Tensor window = padded({text_of(state.range(0), config.vocabulary)});
-  for (auto _ : state) benchmark::DoNotOptimize(model.logits(model.hidden(window).select(1, -1)));
-  state.counters["tokens/s"] = benchmark::Counter(state.iterations(), benchmark::Counter::kIsRate);
-}
-
-void reading_memory(benchmark::State& state) {
-  const at::Tensor buffer = at::ones({1 << 26});
-  for (auto _ : state) benchmark::DoNotOptimize(buffer.sum());
-  state.SetBytesProcessed(state.iterations() * buffer.nbytes());
-}
-
-void register_model(const std::string& name, const MemoryMosaicConfig& config) {
+void register_model(const std::string& name, const MemoryMosaicConfig& config,
+                    const std::vector<int64_t>& contexts) {
   benchmark::RegisterBenchmark((name + "/streaming").c_str(), streaming, config)
       ->ArgNames({"context", "batch", "bits"})
-      ->ArgsProduct({{256, 2048}, {1}, {32, 16, 8}})
+      ->ArgsProduct({contexts, {1}, {32, 16, 8}})
       ->ArgsProduct({{256}, {8}, {32, 16, 8}})
       ->UseManualTime()
-      ->Unit(benchmark::kMillisecond);
-  benchmark::RegisterBenchmark((name + "/recomputing").c_str(), recomputing, config)
-      ->ArgNames({"context"})
-      ->Arg(256)
-      ->Arg(2048)
-      ->UseRealTime()
       ->Unit(benchmark::kMillisecond);
 }
 
 const Program program("infer/generation", [] {
   // LibTorch would take one thread where it cannot tell the cores.
   if (const char* threads = std::getenv("OMP_NUM_THREADS")) at::set_num_threads(std::atoi(threads));
-  benchmark::RegisterBenchmark("reading_memory", reading_memory)
-      ->UseRealTime()
-      ->Unit(benchmark::kMillisecond);
-  register_model("small", small());
-  register_model("gpt2", gpt2_size());
-  benchmark::RegisterBenchmark("small/streaming", streaming, small())
-      ->ArgNames({"context", "batch", "bits"})
-      ->ArgsProduct({{65536}, {1}, {32, 16, 8}})
-      ->UseManualTime()
-      ->Unit(benchmark::kMillisecond);
+  register_model("small", small(), {256, 2048, 65536});
+  register_model("gpt2", gpt2_size(), {256, 2048});
 });
 
 }  // namespace
