@@ -10,7 +10,6 @@
 #include "tessera/base/error.h"
 #include "tessera/memo/detail/allocate_matrix.h"
 #include "tessera/memo/detail/outer_products.h"
-#include "tessera/memo/detail/packed_numbers.h"
 #include "tessera/simd/threads.h"
 
 namespace tessera::memo {
@@ -22,12 +21,6 @@ constexpr int64_t kMost32 = INT32_MAX;          // in magnitude
 constexpr int64_t kLargestProduct = 128 * 128;  // of two 8-bit numbers
 constexpr int64_t kLargestSize = 1 << 17;       // for sums of products of bytes to fit 32 bits
 constexpr int64_t kMostPairs = 4096;            // of bytes, written at once
-
-void check_size(int64_t rows, int64_t columns) {
-  check_argument(rows >= 1 && columns >= 1 && rows <= kLargestSize && columns <= kLargestSize,
-                 "ExactCorrelationMemory: {} x {} entries, expected 1 x 1 to {} x {}", rows,
-                 columns, kLargestSize, kLargestSize);
-}
 
 template <typename Entry>
 double sum_of_squares(const Entry* entries, int64_t rows, int64_t columns) {
@@ -70,21 +63,25 @@ void read_wide(std::span<const int8_t> queries, const int64_t* entries, int64_t 
 
 }  // namespace
 
+void ExactCorrelationMemory::check_size(int64_t rows, int64_t columns) {
+  check_argument(rows >= 1 && columns >= 1 && rows <= kLargestSize && columns <= kLargestSize,
+                 "ExactCorrelationMemory: {} x {} entries, expected 1 x 1 to {} x {}", rows,
+                 columns, kLargestSize, kLargestSize);
+}
+
 ExactCorrelationMemory::ExactCorrelationMemory(int64_t rows, int64_t columns)
     : rows_(rows), columns_(columns) {
   check_size(rows, columns);
-  owner_ = allocate_matrix(size() * 4);
-  entries_ = static_cast<std::byte*>(owner_.get());
-  std::memset(entries_, 0, static_cast<size_t>(size()) * 4);
+  entries_ = allocate_matrix(size() * 4);
+  std::memset(entries_.get(), 0, static_cast<size_t>(size()) * 4);
 }
 
 ExactCorrelationMemory::ExactCorrelationMemory(int64_t rows, int64_t columns, int bits,
-                                               std::byte* entries, std::shared_ptr<void> owner)
+                                               std::shared_ptr<std::byte> entries)
     : rows_(rows),
       columns_(columns),
       held_(bits),
-      owner_(std::move(owner)),
-      entries_(entries),
+      entries_(std::move(entries)),
       largest_(kMost32) {}
 
 ExactCorrelationMemory ExactCorrelationMemory::from_bytes(int64_t rows, int64_t columns, int bits,
@@ -99,51 +96,16 @@ ExactCorrelationMemory ExactCorrelationMemory::from_bytes(int64_t rows, int64_t 
                  bytes.size(), size * static_cast<uint64_t>(bits / 8), rows, columns, bits);
   check_argument(reinterpret_cast<uintptr_t>(bytes.data()) % static_cast<uintptr_t>(bits / 8) == 0,
                  "ExactCorrelationMemory: the bytes start in the middle of an entry");
-  return {rows, columns, bits, bytes.data(), std::move(owner)};
-}
-
-ExactCorrelationMemory ExactCorrelationMemory::from_packed(int64_t rows, int64_t columns,
-                                                           const Packing& packing,
-                                                           std::span<const uint64_t> words) {
-  check_size(rows, columns);
-  check_argument(packing.least <= packing.most && (packing.step == 1 || packing.step == 2) &&
-                     std::ssize(words) == packing.words(rows * columns),
-                 "ExactCorrelationMemory: {} words do not hold {} x {} numbers from {} to {} in "
-                 "steps of {}",
-                 words.size(), rows, columns, packing.least, packing.most, packing.step);
-  const auto fit = [&](int64_t most) { return packing.least >= -most && packing.most <= most; };
-  const int bits = fit(INT16_MAX) ? 16 : fit(kMost32) ? 32 : 64;
-  const auto size = static_cast<size_t>(rows * columns);
-  std::shared_ptr<void> owner = allocate_matrix(static_cast<int64_t>(size) * bits / 8);
-  const auto unpack_to = [&](auto* entries) {
-    unpack_numbers(words, packing, std::span(entries, size));
-  };
-  if (bits == 16)
-    unpack_to(static_cast<int16_t*>(owner.get()));
-  else if (bits == 32)
-    unpack_to(static_cast<int32_t*>(owner.get()));
-  else
-    unpack_to(static_cast<int64_t*>(owner.get()));
-  auto* entries = static_cast<std::byte*>(owner.get());
-  return {rows, columns, bits, entries, std::move(owner)};
-}
-
-Packing ExactCorrelationMemory::packing() const {
-  return with_numbers([](auto numbers) { return packing_of(numbers); });
-}
-
-std::vector<uint64_t> ExactCorrelationMemory::packed(const Packing& packing) const {
-  return with_numbers([&](auto numbers) { return packed_numbers(numbers, packing); });
+  return {rows, columns, bits, {std::move(owner), bytes.data()}};
 }
 
 ExactCorrelationMemory::ExactCorrelationMemory(const ExactCorrelationMemory& other)
     : rows_(other.rows_),
       columns_(other.columns_),
       held_(other.held_),
-      owner_(allocate_matrix(size() * held_ / 8)),
-      entries_(static_cast<std::byte*>(owner_.get())),
+      entries_(allocate_matrix(size() * held_ / 8)),
       largest_(other.largest_) {
-  std::copy_n(other.entries_, size() * held_ / 8, entries_);
+  std::copy_n(other.entries_.get(), size() * held_ / 8, entries_.get());
 }
 
 ExactCorrelationMemory& ExactCorrelationMemory::operator=(const ExactCorrelationMemory& other) {
@@ -210,10 +172,10 @@ void ExactCorrelationMemory::merge(const ExactCorrelationMemory& other) {
 
 template <typename Entry>
 void ExactCorrelationMemory::hold_in() {
-  std::shared_ptr<void> held = allocate_matrix(size() * static_cast<int64_t>(sizeof(Entry)));
-  with_numbers([&](auto numbers) { std::ranges::copy(numbers, static_cast<Entry*>(held.get())); });
-  owner_ = std::move(held);
-  entries_ = static_cast<std::byte*>(owner_.get());
+  std::shared_ptr<std::byte> held = allocate_matrix(size() * static_cast<int64_t>(sizeof(Entry)));
+  with_numbers(
+      [&](auto numbers) { std::ranges::copy(numbers, reinterpret_cast<Entry*>(held.get())); });
+  entries_ = std::move(held);
   held_ = 8 * sizeof(Entry);
 }
 

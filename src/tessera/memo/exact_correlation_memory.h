@@ -98,12 +98,13 @@ class ExactCorrelationMemory {
   std::vector<uint64_t> packed(const Packing& packing) const;
 
  private:
-  ExactCorrelationMemory(int64_t rows, int64_t columns, int bits, std::byte* entries,
-                         std::shared_ptr<void> owner);
+  ExactCorrelationMemory(int64_t rows, int64_t columns, int bits,
+                         std::shared_ptr<std::byte> entries);
+  static void check_size(int64_t rows, int64_t columns);
   int64_t size() const { return rows_ * columns_; }
   template <typename Entry>
   Entry* entries() const {
-    return reinterpret_cast<Entry*>(entries_);
+    return reinterpret_cast<Entry*>(entries_.get());
   }
   template <typename Entry>
   std::span<const Entry> numbers() const {
@@ -130,8 +131,7 @@ class ExactCorrelationMemory {
 
   int64_t rows_ = 0, columns_ = 0;
   int held_ = 32;  // bits of an entry: 16, 32 or 64
-  std::shared_ptr<void> owner_;
-  std::byte* entries_ = nullptr;
+  std::shared_ptr<std::byte> entries_;
   int64_t largest_ = 0;  // no entry's magnitude is above this
 };
 

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "tessera/memo/cpu/correlation.h"
-#include "tessera/memo/detail/packed_numbers.h"
 #include "tessera/simd/threads.h"
 
 namespace tessera::memo {

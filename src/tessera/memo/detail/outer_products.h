@@ -1,11 +1,27 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <span>
 
 #include "tessera/memo/exact_correlation_memory.h"
+#include "tessera/simd/threads.h"
 
 namespace tessera::memo {
+
+/// The largest magnitude of entries of 16, 32 or 64 bits, of which -2^63 counts as 1 - 2^63.
+template <typename Entry>
+int64_t largest_magnitude(std::span<const Entry> entries) {
+  const auto count = std::ssize(entries);
+  int64_t largest = 0;
+#pragma omp parallel for schedule(static) reduction(max : largest) if (count >= simd::kWorthThreads)
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t entry = entries[static_cast<size_t>(i)];
+    largest = std::max(largest, std::abs(std::max(entry, -INT64_MAX)));
+  }
+  return largest;
+}
 
 /// The largest magnitude allowed in the right factor of a product of bytes. On processors without
 /// an instruction for it, oneDNN adds pairs of products in 16 bits, and 2 * 255 * 64 still fits.

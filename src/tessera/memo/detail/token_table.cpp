@@ -77,7 +77,7 @@ TokenTable::TokenTable(int64_t vocabulary, int64_t dimension, uint64_t seed, uin
       dimension_(dimension),
       width_((dimension + kGroup - 1) / kGroup * kGroup),
       law_(kScale, kLimit) {
-  rows_ = std::static_pointer_cast<uint8_t>(allocate_matrix(vocabulary * width_ / 2));
+  rows_ = std::reinterpret_pointer_cast<uint8_t>(allocate_matrix(vocabulary * width_ / 2));
   const int threads = simd::region_threads();
   std::vector<int8_t> numbers(static_cast<size_t>(threads * width_), 0);  // one row a thread
 #pragma omp parallel num_threads(threads)
