@@ -1,8 +1,8 @@
-#include "tessera/store/detail/passage_index.h"
-
 #include <ctime>
 
+#include "tessera/store/ledger.h"
 #include "tessera/store/merge.h"
+#include "tessera/store/sqlite.h"
 #include "tessera/store/verify.h"
 #include "tests/store/small_stores.h"
 

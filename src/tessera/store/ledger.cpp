@@ -11,9 +11,7 @@
 #include "tessera/base/suggestion.h"
 #include "tessera/base/utf8.h"
 #include "tessera/store/detail/ledger_tables.h"
-#include "tessera/store/detail/passage_index.h"
 #include "tessera/store/detail/token_pieces.h"
-#include "tessera/store/digest.h"
 #include "tessera/store/sqlite.h"
 
 namespace tessera::store {
@@ -205,20 +203,6 @@ DocumentDetails Ledger::details(const StoredDocument& document) const {
   return details;
 }
 
-bool Ledger::searchable() const {
-  return format_ < 3 ? totals().documents == 0 : unindexed().empty();
-}
-
-std::vector<FoundPassage> Ledger::search(std::string_view question, int64_t limit) const {
-  if (format_ < 3) return {};
-  return find_passages(*database_, question, limit);
-}
-
-void Ledger::visit_neighbourhoods(const std::vector<std::string>& words, size_t least,
-                                  const std::function<size_t(Neighbourhood&&)>& visit) const {
-  if (format_ >= 3) store::visit_neighbourhoods(*database_, words, least, visit);
-}
-
 bool Ledger::erasure_pending() const {
   Statement row(*database_, "SELECT erase FROM store");
   return row.step() && row.integer(0) != 0;
@@ -304,19 +288,6 @@ std::vector<int64_t> Ledger::noted_changes() const {
   return changes;
 }
 
-std::string Ledger::indexed_text(const StoredDocument& document) const {
-  return format_ < 3 ? "" : store::indexed_text(*database_, document.number);
-}
-
-void Ledger::check_index(const StoredDocument& document) const {
-  const std::string digest = details(document).digest;
-  if (digest.empty() || text_digest(indexed_text(document)) == digest) return;
-  throw DataError(path(),
-                  "the full-text index does not hold the text of '{}'; 'tessera memo verify "
-                  "--repair' indexes the documents again",
-                  document.id);
-}
-
 void Ledger::check_integrity() const {
   Statement findings(*database_, "PRAGMA integrity_check(1)");
   if (findings.step() && findings.text(0) != "ok")
@@ -376,45 +347,13 @@ void Ledger::delete_details(const StoredDocument& document) {
         .run();
 }
 
-void Ledger::index(const StoredDocument& document, std::string_view text) {
-  index_passages(*database_, document.number, text);
-}
-
-std::vector<StoredDocument> Ledger::unindexed() const {
-  return documents_where("WHERE tokens > 0 AND number NOT IN (SELECT document FROM passages)");
-}
-
-void Ledger::rebuild_index(const std::function<std::string(const StoredDocument&)>& text_of) {
-  const std::vector<StoredDocument> all = documents();
-  KeptPassages kept(*database_);
-  for (const StoredDocument& document : all)
-    if (only_index_holds_text(document, text_of(document))) kept.add(document.number);
-  empty_passage_index(*database_);
-  for (const StoredDocument& document : all) {
-    const std::string text = kept.text(document.number);
-    index(document, text.empty() ? text_of(document) : text);
-  }
-  kept.drop();
-}
-
-bool Ledger::only_index_holds_text(const StoredDocument& document,
-                                   std::string_view of_tokens) const {
-  const std::string digest = details(document).digest;
-  if (digest.empty() || text_digest(of_tokens) == digest) return false;
-  try {
-    return text_digest(indexed_text(document)) == digest;
-  } catch (const DataError&) {  // the index is damaged there
-    return false;
-  }
-}
-
 void Ledger::forget(const StoredDocument& document) {
   Statement(*database_, "INSERT INTO changes VALUES (?1, 'forget', ?2, ?3, ?4)", next_change(),
             document.number, document.tokens, document.checksum)
       .run();
   Statement(*database_, "DELETE FROM documents WHERE number = ?1", document.number).run();
   delete_details(document);
-  delete_passages(*database_, document.number);
+  delete_passages(document);
   Statement(*database_, "INSERT INTO forgotten VALUES (?1, ?2)", document.number, document.id)
       .run();
   database_->execute("UPDATE store SET erase = 1");

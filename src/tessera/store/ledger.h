@@ -159,9 +159,13 @@ class Ledger {
   /// Whether search() finds all documents: an earlier version did not index them. A MemoWriter does
   /// when it opens the store.
   bool searchable() const;
-  /// find_passages(), of the documents that are indexed.
+  /// At most `limit` passages (0: all) that have at least one of the words of `question`, best
+  /// first, of the documents that are indexed.
   std::vector<FoundPassage> search(std::string_view question, int64_t limit) const;
-  /// visit_neighbourhoods(), of the documents that are indexed.
+  /// Visits where at least `least` of these words stand in two passages in a row, in any form:
+  /// these passages and one on either side. No other place has so many in so little text. Those
+  /// with most words come first, then the order is that of the documents, as far as they are
+  /// indexed; visit(place) says how many words the further ones must have.
   void visit_neighbourhoods(const std::vector<std::string>& words, size_t least,
                             const std::function<size_t(Neighbourhood&&)>& visit) const;
   /// Whether text of forgotten documents may still lie in the file, because a forget() was not
@@ -185,7 +189,7 @@ class Ledger {
   /// no document has, and a reader what was moved into the file since.
   int64_t log_bytes() const;
 
-  /// The text that the full-text index holds of this document.
+  /// The passages that the full-text index holds of this document, one after the other: its text.
   std::string indexed_text(const StoredDocument& document) const;
   /// Throws DataError if that is not the text that was memorized.
   void check_index(const StoredDocument& document) const;
@@ -200,7 +204,7 @@ class Ledger {
   /// Records document.pairs.
   void set_pairs(const StoredDocument& document);
   void set_details(const StoredDocument& document, const DocumentDetails& details);
-  /// Indexes the text of a document.
+  /// Indexes the text of a document that is not indexed.
   void index(const StoredDocument& document, std::string_view text);
   /// Those that search() does not find.
   std::vector<StoredDocument> unindexed() const;
@@ -232,6 +236,7 @@ class Ledger {
   bool only_index_holds_text(const StoredDocument& document, std::string_view of_tokens) const;
   void add_details(Checksum& sum) const;
   void delete_details(const StoredDocument& document);
+  void delete_passages(const StoredDocument& document);
   int64_t next_change();
   int64_t next_number() const;
   void empty_log(Readers readers);

@@ -1,4 +1,5 @@
-#include "tessera/store/detail/passage_index.h"
+// The full-text index of a Ledger (SQLite's FTS5): documents are cut into passages of some hundred
+// bytes at ends of lines, and words are reduced to their stems (Porter 1980).
 
 #include <algorithm>
 #include <bit>
@@ -6,8 +7,12 @@
 #include <set>
 #include <utility>
 
+#include "tessera/base/error.h"
 #include "tessera/base/utf8.h"
+#include "tessera/store/detail/ledger_tables.h"
 #include "tessera/store/detail/word_alignment.h"
+#include "tessera/store/digest.h"
+#include "tessera/store/ledger.h"
 #include "tessera/store/sqlite.h"
 
 namespace tessera::store {
@@ -112,16 +117,54 @@ std::vector<PassageRange> ranges_with(const sqlite::Database& ledger,
   return ranges;
 }
 
+/// Passages of some documents in a table of their own, while the index is replaced by another
+/// within one transaction, whose end no such table outlives.
+class KeptPassages {
+ public:
+  explicit KeptPassages(sqlite::Database& ledger) : ledger_(ledger) {
+    ledger_.execute(
+        "CREATE TABLE kept (document INTEGER, passage INTEGER, text TEXT, "
+        "UNIQUE (document, passage))");
+  }
+
+  void add(int64_t document) {
+    Statement(ledger_,
+              "INSERT INTO kept SELECT p.document, p.number, w.text FROM passages p JOIN words w "
+              "ON w.rowid = p.number WHERE p.document = ?1",
+              document)
+        .run();
+  }
+  /// Its passages, one after the other; empty unless it was added.
+  std::string text(int64_t document) const {
+    std::string text;
+    Statement rows(ledger_, "SELECT text FROM kept WHERE document = ?1 ORDER BY passage", document);
+    while (rows.step()) text += rows.text(0);
+    return text;
+  }
+  void drop() { ledger_.execute("DROP TABLE kept"); }
+
+ private:
+  sqlite::Database& ledger_;
+};
+
 }  // namespace
 
-void index_passages(const sqlite::Database& ledger, int64_t document, std::string_view text) {
-  Statement passage(ledger, "INSERT INTO passages (document, line) VALUES (?1, ?2)");
-  Statement words(ledger, "INSERT INTO words (rowid, text) VALUES (last_insert_rowid(), ?1)");
+bool Ledger::searchable() const {
+  return format_ < 3 ? totals().documents == 0 : unindexed().empty();
+}
+
+std::vector<StoredDocument> Ledger::unindexed() const {
+  return documents_where("WHERE tokens > 0 AND number NOT IN (SELECT document FROM passages)");
+}
+
+void Ledger::index(const StoredDocument& document, std::string_view text) {
+  Statement passage(*database_, "INSERT INTO passages (document, line) VALUES (?1, ?2)");
+  Statement words(*database_, "INSERT INTO words (rowid, text) VALUES (last_insert_rowid(), ?1)");
   int64_t line = 1;
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = end_of_passage(text, begin);
     const std::string_view piece = text.substr(begin, end - begin);
-    passage.bind_all(document, line);
+    passage.bind_all(document.number, line);
     passage.run();
     words.bind_all(piece);
     words.run();
@@ -130,21 +173,22 @@ void index_passages(const sqlite::Database& ledger, int64_t document, std::strin
   }
 }
 
-void delete_passages(const sqlite::Database& ledger, int64_t document) {
-  Statement(ledger,
+void Ledger::delete_passages(const StoredDocument& document) {
+  Statement(*database_,
             "DELETE FROM words WHERE rowid IN (SELECT number FROM passages WHERE document = ?1)",
-            document)
+            document.number)
       .run();
-  Statement(ledger, "DELETE FROM passages WHERE document = ?1", document).run();
+  Statement(*database_, "DELETE FROM passages WHERE document = ?1", document.number).run();
 }
 
-std::string indexed_text(const sqlite::Database& ledger, int64_t document) {
+std::string Ledger::indexed_text(const StoredDocument& document) const {
   std::string text;
-  Statement rows(ledger,
+  if (format_ < 3) return text;
+  Statement rows(*database_,
                  "SELECT p.number, w.text FROM passages p JOIN words w ON w.rowid = p.number WHERE "
                  "p.document = ?1 ORDER BY p.number",
-                 document);
-  sqlite::Ascending numbers(ledger, "passage");
+                 document.number);
+  sqlite::Ascending numbers(*database_, "passage");
   while (rows.step()) {
     numbers.next(rows.integer(0));
     text += rows.text(1);
@@ -152,37 +196,44 @@ std::string indexed_text(const sqlite::Database& ledger, int64_t document) {
   return text;
 }
 
-KeptPassages::KeptPassages(sqlite::Database& ledger) : ledger_(ledger) {
-  ledger_.execute(
-      "CREATE TABLE kept (document INTEGER, passage INTEGER, text TEXT, "
-      "UNIQUE (document, passage))");
+void Ledger::check_index(const StoredDocument& document) const {
+  const std::string digest = details(document).digest;
+  if (digest.empty() || text_digest(indexed_text(document)) == digest) return;
+  throw DataError(path(),
+                  "the full-text index does not hold the text of '{}'; 'tessera memo verify "
+                  "--repair' indexes the documents again",
+                  document.id);
 }
 
-void KeptPassages::add(int64_t document) {
-  Statement(ledger_,
-            "INSERT INTO kept SELECT p.document, p.number, w.text FROM passages p JOIN words w ON "
-            "w.rowid = p.number WHERE p.document = ?1",
-            document)
-      .run();
+void Ledger::rebuild_index(const std::function<std::string(const StoredDocument&)>& text_of) {
+  const std::vector<StoredDocument> all = documents();
+  KeptPassages kept(*database_);
+  for (const StoredDocument& document : all)
+    if (only_index_holds_text(document, text_of(document))) kept.add(document.number);
+  empty_passage_index(*database_);
+  for (const StoredDocument& document : all) {
+    const std::string text = kept.text(document.number);
+    index(document, text.empty() ? text_of(document) : text);
+  }
+  kept.drop();
 }
 
-std::string KeptPassages::text(int64_t document) const {
-  std::string text;
-  Statement rows(ledger_, "SELECT text FROM kept WHERE document = ?1 ORDER BY passage", document);
-  while (rows.step()) text += rows.text(0);
-  return text;
+bool Ledger::only_index_holds_text(const StoredDocument& document,
+                                   std::string_view of_tokens) const {
+  const std::string digest = details(document).digest;
+  if (digest.empty() || text_digest(of_tokens) == digest) return false;
+  try {
+    return text_digest(indexed_text(document)) == digest;
+  } catch (const DataError&) {  // the index is damaged there
+    return false;
+  }
 }
 
-void KeptPassages::drop() {
-  ledger_.execute("DROP TABLE kept");
-}
-
-std::vector<FoundPassage> find_passages(const sqlite::Database& ledger, std::string_view question,
-                                        int64_t limit) {
+std::vector<FoundPassage> Ledger::search(std::string_view question, int64_t limit) const {
   const std::string query = any_word_of(question);
   std::vector<FoundPassage> found;
-  if (query.empty()) return found;
-  Statement rows(ledger,
+  if (format_ < 3 || query.empty()) return found;
+  Statement rows(*database_,
                  "SELECT d.id, p.line, -bm25(words), snippet(words, 0, '[', ']', '…', 24) FROM "
                  "words JOIN passages p ON p.number = words.rowid JOIN documents d ON d.number = "
                  "p.document WHERE words MATCH ?1 ORDER BY bm25(words), p.number LIMIT ?2",
@@ -193,17 +244,18 @@ std::vector<FoundPassage> find_passages(const sqlite::Database& ledger, std::str
   return found;
 }
 
-void visit_neighbourhoods(const sqlite::Database& ledger, const std::vector<std::string>& words,
-                          size_t least, const std::function<size_t(Neighbourhood&&)>& visit) {
-  const std::vector<PassageRange> ranges = ranges_with(ledger, words, least);
-  Statement rows(ledger,
+void Ledger::visit_neighbourhoods(const std::vector<std::string>& words, size_t least,
+                                  const std::function<size_t(Neighbourhood&&)>& visit) const {
+  if (format_ < 3) return;
+  const std::vector<PassageRange> ranges = ranges_with(*database_, words, least);
+  Statement rows(*database_,
                  "SELECT p.document, w.text, p.number FROM passages p JOIN words w ON w.rowid = "
                  "p.number WHERE p.number BETWEEN ?1 AND ?2 ORDER BY p.number");
   for (const PassageRange& range : ranges) {
     if (range.count() < least) return;
     rows.bind_all(range.first, range.last);
     Neighbourhood place = {.words = range.words};
-    sqlite::Ascending numbers(ledger, "passage");
+    sqlite::Ascending numbers(*database_, "passage");
     while (rows.step()) {
       numbers.next(rows.integer(2));
       if (rows.integer(0) != place.document && !place.text.empty())
