@@ -184,7 +184,7 @@ TEST_F(QuestionTest, TheIndexFindsWhatLookingEverywhereFinds) {
     for (const Word& word : asked) question.push_back(word.text);
     const std::string typed = fmt::format("{}", fmt::join(question, " "));
     if (question.size() < 8) continue;  // fewer differences are allowed
-    const Readings found = readings_of(opened, typed);
+    const Readings found = opened.readings(typed);
     EXPECT_EQ(std::pair(found.differences, found.doubt), slow_differences(texts, typed)) << typed;
     ++asked_with[found.differences];
   }

@@ -11,10 +11,8 @@
 #include "tessera/base/safetensors.h"
 #include "tessera/plan/correlation_noise.h"
 #include "tessera/store/detail/matrix_file.h"
-#include "tessera/store/detail/source_search.h"
 #include "tessera/store/detail/store_lock.h"
 #include "tessera/store/digest.h"
-#include "tessera/store/question.h"
 #include "tessera/store/sqlite.h"
 
 namespace tessera::store {
@@ -53,15 +51,6 @@ const memo::TextMemory& MemoStore::memory() const {
 std::vector<int64_t> MemoStore::token_counts() const {
   if (token_counts_.empty()) token_counts_ = ledger_.token_counts();
   return token_counts_;
-}
-
-Readings MemoStore::readings(std::string_view typed) const {
-  return readings_of(*this, typed);
-}
-
-std::vector<TokenSources> MemoStore::sources(std::span<const int32_t> text, size_t first,
-                                             size_t most) const {
-  return sources_of(*this, text, first, most);
 }
 
 std::string MemoStore::digest() const {

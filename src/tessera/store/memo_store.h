@@ -43,6 +43,7 @@ class MemoStore final : public QuestionedStore {
   const memo::TextMemory& memory() const override;
   /// One pass over the documents at the first call.
   std::vector<int64_t> token_counts() const override;
+  /// Of more than 1024 places that fit equally well, the first 1024 are looked at.
   Readings readings(std::string_view typed) const override;
   std::vector<TokenSources> sources(std::span<const int32_t> text, size_t first,
                                     size_t most) const override;

@@ -9,6 +9,7 @@
 #include "tessera/store/detail/normal_form.h"
 #include "tessera/store/detail/word_alignment.h"
 #include "tessera/store/digest.h"
+#include "tessera/store/memo_store.h"
 #include "tessera/store/recall.h"
 #include "tessera/store/text_search.h"
 
@@ -291,14 +292,14 @@ class PlaceTexts {
 
 }  // namespace
 
-Readings readings_of(const MemoStore& store, std::string_view typed) {
-  const auto lengths = memo::window_lengths(store.config().memory);
+Readings MemoStore::readings(std::string_view typed) const {
+  const auto lengths = memo::window_lengths(config().memory);
   const LastWords last = last_words(typed, std::max(kWords, static_cast<size_t>(lengths.back())));
   Readings readings;
   if (last.words.empty()) return readings;
-  const auto documents = store.ledger().documents();
-  PlaceTexts texts(store);
-  for (const Place& place : best_places(store, documents, last)) {
+  const auto documents = ledger().documents();
+  PlaceTexts texts(*this);
+  for (const Place& place : best_places(*this, documents, last)) {
     readings.differences = place.match.differences;
     readings.doubt = place.match.doubt;
     const StoredDocument& document = documents[place.document];
@@ -307,7 +308,7 @@ Readings readings_of(const MemoStore& store, std::string_view typed) {
       if (static_cast<int64_t>(question.tokens.size()) < lengths.front()) return true;
       const int like = likeness(question, typed);
       if (!is_wanted(readings, question, like)) return true;
-      if (!is_sure && !has_in_a_row(store.ledger(), document, question.tokens)) return false;
+      if (!is_sure && !has_in_a_row(ledger(), document, question.tokens)) return false;
       add_question(readings, std::move(question), like);
       return true;
     };

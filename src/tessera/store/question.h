@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "tessera/store/memo_store.h"
+#include "tessera/store/questioned_store.h"
 #include "tessera/store/recall.h"
 
 namespace tessera::store {
@@ -24,9 +24,5 @@ namespace tessera::store {
 /// it.
 Question read_question(const QuestionedStore& store, std::string_view typed,
                        const RecallOptions& options = {});
-
-/// What the documents of a store have in the place of a text. Of more than 1024 places that fit
-/// equally well, the first 1024 are looked at.
-Readings readings_of(const MemoStore& store, std::string_view typed);
 
 }  // namespace tessera::store

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "tessera/store/memo_store.h"
 #include "tessera/store/text_search.h"
 
 namespace tessera::store {
@@ -108,13 +109,13 @@ void SourceSearch::take(TokenSources& sources, const std::string& id, int64_t po
   if (best.size() > most_) best.pop_back();
 }
 
-std::vector<TokenSources> sources_of(const MemoStore& store, std::span<const int32_t> text,
-                                     size_t first, size_t most) {
-  SourceSearch search(text, first, memo::window_lengths(store.config().memory).front(), most);
-  for (const StoredDocument& document : store.ledger().documents())
-    search.read(document.id, store.ledger().pieces(document));
+std::vector<TokenSources> MemoStore::sources(std::span<const int32_t> text, size_t first,
+                                             size_t most) const {
+  SourceSearch search(text, first, memo::window_lengths(config().memory).front(), most);
+  for (const StoredDocument& document : ledger().documents())
+    search.read(document.id, ledger().pieces(document));
   std::vector<TokenSources> found = search.found();
-  find_places(store, found);
+  find_places(*this, found);
   return found;
 }
 

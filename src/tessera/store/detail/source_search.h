@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "tessera/memo/window_code.h"
-#include "tessera/store/memo_store.h"
 #include "tessera/store/questioned_store.h"
 
 namespace tessera::store {
@@ -44,9 +43,5 @@ class SourceSearch {
   std::vector<Run> runs_;  // by index in the text
   std::vector<TokenSources> found_;
 };
-
-/// SourceSearch in the documents of a store, with the places in their texts.
-std::vector<TokenSources> sources_of(const MemoStore& store, std::span<const int32_t> text,
-                                     size_t first, size_t most);
 
 }  // namespace tessera::store
