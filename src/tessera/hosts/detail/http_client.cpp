@@ -47,6 +47,40 @@ Headers headers_of(const HostRequest& request, const std::string& authorization)
   return headers;
 }
 
+/// The body of an answer as it comes in.
+struct Incoming {
+  size_t most_bytes;
+  std::string body = {};
+};
+
+size_t receive(const char* bytes, size_t, size_t count, void* place) {
+  auto& incoming = *static_cast<Incoming*>(place);
+  if (count > incoming.most_bytes - incoming.body.size()) return 0;
+  incoming.body.append(bytes, count);
+  return count;
+}
+
+int gives_up(void* place, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  const auto& unwanted = *static_cast<const std::function<bool()>*>(place);
+  return unwanted && unwanted() ? 1 : 0;
+}
+
+/// Why a request failed. message: libcurl's, if it has one.
+std::string reason_of(CURLcode failure, CURL* connection, double seconds, size_t most_bytes,
+                      const char* message) {
+  if (failure == CURLE_OPERATION_TIMEDOUT)
+    return fmt::format("did not answer within {:g} s", seconds);
+  if (failure == CURLE_WRITE_ERROR || failure == CURLE_FILESIZE_EXCEEDED)
+    return fmt::format("its answer has more bytes than the {} expected at most", most_bytes);
+  if (failure == CURLE_OUT_OF_MEMORY)  // what libcurl also says of a header beyond its limit
+    return "its answer has a header that is too long, or memory is short";
+  long error = 0;
+  curl_easy_getinfo(connection, CURLINFO_OS_ERRNO, &error);
+  if (failure == CURLE_COULDNT_CONNECT && error != 0)
+    return fmt::format("cannot connect: {}", std::strerror(static_cast<int>(error)));
+  return message[0] != '\0' ? message : curl_easy_strerror(failure);
+}
+
 }  // namespace
 
 std::string checked_address(const std::string& text) {
@@ -70,107 +104,55 @@ std::string checked_address(const std::string& text) {
   return address;
 }
 
-/// What libcurl knows of a connection, and the answer that comes in.
-class HttpClient::Transfer {
- public:
-  Transfer(double seconds, std::function<bool()> unwanted)
-      : handle_(curl_easy_init(), curl_easy_cleanup),
-        seconds_(seconds),
-        unwanted_(std::move(unwanted)) {
-    if (!handle_) throw std::bad_alloc();
-  }
-
-  template <typename Value>
-  void set(CURLoption option, Value value) {
-    if (curl_easy_setopt(handle_.get(), option, value) != CURLE_OK)
-      throw HostError("cannot be asked: libcurl refuses an option");
-  }
-
-  /// Throws as HttpClient::ask().
-  HostAnswer run(size_t most_bytes) {
-    most_bytes_ = most_bytes;
-    answer_ = {};
-    message_[0] = '\0';
-    set(CURLOPT_TIMEOUT_MS, std::max(1L, std::lround(1000 * seconds_)));
-    set(CURLOPT_MAXFILESIZE_LARGE, static_cast<curl_off_t>(most_bytes));
-    set(CURLOPT_ERRORBUFFER, message_.data());
-    set(CURLOPT_WRITEFUNCTION, &Transfer::receive);
-    set(CURLOPT_WRITEDATA, this);
-    set(CURLOPT_NOPROGRESS, 0L);
-    set(CURLOPT_XFERINFOFUNCTION, &Transfer::is_unwanted);
-    set(CURLOPT_XFERINFODATA, this);
-    const CURLcode failure = curl_easy_perform(handle_.get());
-    if (failure == CURLE_ABORTED_BY_CALLBACK) throw Interrupted("asking a host was given up");
-    if (failure != CURLE_OK) throw HostError(reason(failure));
-    long status = 0;
-    curl_easy_getinfo(handle_.get(), CURLINFO_RESPONSE_CODE, &status);
-    answer_.status = static_cast<int>(status);
-    return std::move(answer_);
-  }
-
-  /// Options and answers of the request before are forgotten, its connection is kept.
-  void reset() { curl_easy_reset(handle_.get()); }
-
- private:
-  static size_t receive(const char* bytes, size_t, size_t count, void* self) {
-    auto& transfer = *static_cast<Transfer*>(self);
-    if (count > transfer.most_bytes_ - transfer.answer_.body.size()) return 0;
-    transfer.answer_.body.append(bytes, count);
-    return count;
-  }
-
-  static int is_unwanted(void* self, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
-    const auto& transfer = *static_cast<Transfer*>(self);
-    return transfer.unwanted_ && transfer.unwanted_() ? 1 : 0;
-  }
-
-  std::string reason(CURLcode failure) const {
-    if (failure == CURLE_OPERATION_TIMEDOUT)
-      return fmt::format("did not answer within {:g} s", seconds_);
-    if (failure == CURLE_WRITE_ERROR || failure == CURLE_FILESIZE_EXCEEDED)
-      return fmt::format("its answer has more bytes than the {} expected at most", most_bytes_);
-    if (failure == CURLE_OUT_OF_MEMORY)  // what libcurl also says of a header beyond its limit
-      return "its answer has a header that is too long, or memory is short";
-    long error = 0;
-    curl_easy_getinfo(handle_.get(), CURLINFO_OS_ERRNO, &error);
-    if (failure == CURLE_COULDNT_CONNECT && error != 0)
-      return fmt::format("cannot connect: {}", std::strerror(static_cast<int>(error)));
-    return message_[0] != '\0' ? message_.data() : curl_easy_strerror(failure);
-  }
-
-  std::unique_ptr<CURL, void (*)(CURL*)> handle_;
-  std::array<char, CURL_ERROR_SIZE> message_ = {};
-  double seconds_;
-  std::function<bool()> unwanted_;
-  size_t most_bytes_ = 0;
-  HostAnswer answer_;
-};
-
 HttpClient::HttpClient(std::string address, double seconds, const std::string& key,
                        std::function<bool()> unwanted)
     : address_(std::move(address)),
-      authorization_(key.empty() ? "" : "Authorization: Bearer " + key) {
+      authorization_(key.empty() ? "" : "Authorization: Bearer " + key),
+      seconds_(seconds),
+      unwanted_(std::move(unwanted)),
+      connection_(nullptr, curl_easy_cleanup) {
   static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
   if (ready != CURLE_OK) throw HostError("cannot be asked: libcurl does not start");
-  transfer_ = std::make_unique<Transfer>(seconds, std::move(unwanted));
+  connection_.reset(curl_easy_init());
+  if (!connection_) throw std::bad_alloc();
 }
-
-HttpClient::~HttpClient() = default;
 
 HostAnswer HttpClient::ask(const HostRequest& request) {
   const Headers headers = headers_of(request, authorization_);
-  transfer_->reset();
-  transfer_->set(CURLOPT_URL, (address_ + request.path).c_str());
-  transfer_->set(CURLOPT_PROTOCOLS_STR, "http,https");
-  transfer_->set(CURLOPT_PROXY, "");
-  transfer_->set(CURLOPT_NOSIGNAL, 1L);
-  transfer_->set(CURLOPT_HTTPHEADER, headers.get());
+  Incoming answer = {request.most_bytes};
+  std::array<char, CURL_ERROR_SIZE> message = {};
+  CURL* const connection = connection_.get();
+  // The options refer to what is here: libcurl forgets them afterwards, and keeps the connection.
+  const std::unique_ptr<CURL, Release<curl_easy_reset>> options(connection);
+  const auto set = [&](CURLoption option, auto value) {
+    if (curl_easy_setopt(connection, option, value) != CURLE_OK)
+      throw HostError("cannot be asked: libcurl refuses an option");
+  };
+  set(CURLOPT_URL, (address_ + request.path).c_str());
+  set(CURLOPT_PROTOCOLS_STR, "http,https");
+  set(CURLOPT_PROXY, "");
+  set(CURLOPT_NOSIGNAL, 1L);
+  set(CURLOPT_HTTPHEADER, headers.get());
   if (request.method != "GET") {
-    transfer_->set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
-    transfer_->set(CURLOPT_POSTFIELDS, request.body.data());
-    transfer_->set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
+    set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+    set(CURLOPT_POSTFIELDS, request.body.data());
+    set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
   }
-  return transfer_->run(request.most_bytes);
+  set(CURLOPT_TIMEOUT_MS, std::max(1L, std::lround(1000 * seconds_)));
+  set(CURLOPT_MAXFILESIZE_LARGE, static_cast<curl_off_t>(request.most_bytes));
+  set(CURLOPT_ERRORBUFFER, message.data());
+  set(CURLOPT_WRITEFUNCTION, &receive);
+  set(CURLOPT_WRITEDATA, &answer);
+  set(CURLOPT_NOPROGRESS, 0L);
+  set(CURLOPT_XFERINFOFUNCTION, &gives_up);
+  set(CURLOPT_XFERINFODATA, &unwanted_);
+  const CURLcode failure = curl_easy_perform(connection);
+  if (failure == CURLE_ABORTED_BY_CALLBACK) throw Interrupted("asking a host was given up");
+  if (failure != CURLE_OK)
+    throw HostError(reason_of(failure, connection, seconds_, request.most_bytes, message.data()));
+  long status = 0;
+  curl_easy_getinfo(connection, CURLINFO_RESPONSE_CODE, &status);
+  return {static_cast<int>(status), std::move(answer.body)};
 }
 
 }  // namespace tessera::hosts

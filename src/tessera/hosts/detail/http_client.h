@@ -43,18 +43,15 @@ class HttpClient {
   /// which is given up where it is true; it must not throw.
   HttpClient(std::string address, double seconds, const std::string& key,
              std::function<bool()> unwanted = {});
-  ~HttpClient();
-  HttpClient(const HttpClient&) = delete;
-  HttpClient& operator=(const HttpClient&) = delete;
 
   /// Throws HostError; Interrupted where it is given up.
   HostAnswer ask(const HostRequest& request);
 
  private:
-  class Transfer;
-
   std::string address_, authorization_;
-  std::unique_ptr<Transfer> transfer_;
+  double seconds_;
+  std::function<bool()> unwanted_;
+  std::unique_ptr<void, void (*)(void*)> connection_;  // libcurl's
 };
 
 }  // namespace tessera::hosts
