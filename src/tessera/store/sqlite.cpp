@@ -191,8 +191,7 @@ void Statement::Finalize::operator()(sqlite3_stmt* statement) const {
   ::sqlite3_finalize(statement);
 }
 
-Statement::Statement(const Database& database, std::string_view sql, Unbound)
-    : database_(&database) {
+Statement::Statement(const Database& database, std::string_view sql) : database_(&database) {
   sqlite3_stmt* statement = nullptr;
   const int code = while_schema_changes([&] {
     return ::sqlite3_prepare_v2(database.connection_.get(), sql.data(),

@@ -69,9 +69,10 @@ class Database {
 ///     while (rows.step()) use(rows.text(0));
 class Statement {
  public:
+  Statement(const Database& database, std::string_view sql);
   template <typename... Values>
   Statement(const Database& database, std::string_view sql, const Values&... values)
-      : Statement(database, sql, Unbound{}) {
+      : Statement(database, sql) {
     bind_all(values...);
   }
 
@@ -95,11 +96,9 @@ class Statement {
   std::span<const std::byte> blob(int column) const;
 
  private:
-  struct Unbound {};
   struct Finalize {
     void operator()(sqlite3_stmt* statement) const;
   };
-  Statement(const Database& database, std::string_view sql, Unbound);
   void reset();
   void bind(int parameter, int64_t value);
   void bind(int parameter, std::string_view value);
