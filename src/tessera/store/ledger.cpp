@@ -46,10 +46,6 @@ ChangeKind kind_of(const std::string& name, const std::string& path) {
 
 }  // namespace
 
-void Ledger::create(const std::filesystem::path& path, const std::string& config) {
-  create_ledger_tables(path, config);
-}
-
 Ledger::Ledger(const std::filesystem::path& path, Access access, const std::string& config,
                int64_t vocabulary)
     : database_(std::make_unique<sqlite::Database>(checked_ledger_path(path), access)),
@@ -169,10 +165,6 @@ StoredDocument Ledger::get(const std::string& id) const {
   for (const auto& document : documents()) known.push_back(document.id);
   throw UnknownDocument("there is no document '{}'{}", utf8::printable_line(id),
                         suggestion(id, known));
-}
-
-memo::TokenPieces Ledger::pieces(const StoredDocument& document) const {
-  return stored_pieces(*database_, document, vocabulary_);
 }
 
 std::vector<int64_t> Ledger::token_counts() const {

@@ -150,7 +150,7 @@ class Ledger {
   /// Throws UnknownDocument if there is none, with the nearest id as a suggestion.
   StoredDocument get(const std::string& id) const;
   /// The document's tokens. If they are not those that were stored, DataError is thrown, at the
-  /// latest at the end.
+  /// latest at the end. The ledger must outlive them.
   memo::TokenPieces pieces(const StoredDocument& document) const;
   /// [V]: how often each token of the vocabulary occurs in the documents. One pass over the text.
   std::vector<int64_t> token_counts() const;

@@ -6,6 +6,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
+#include "tessera/store/ledger.h"
 #include "tessera/store/sqlite.h"
 
 namespace tessera::store {
@@ -155,7 +156,7 @@ const std::filesystem::path& checked_ledger_path(const std::filesystem::path& pa
   return path;
 }
 
-void create_ledger_tables(const std::filesystem::path& path, const std::string& config) {
+void Ledger::create(const std::filesystem::path& path, const std::string& config) {
   Database database(path, Access::kWrite);
   database.execute("PRAGMA journal_mode = WAL");
   create_tables(database);

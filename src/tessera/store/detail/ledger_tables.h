@@ -5,7 +5,6 @@
 #include <span>
 #include <string>
 
-#include "tessera/store/ledger.h"
 #include "tessera/store/sqlite.h"
 
 namespace tessera::store {
@@ -14,9 +13,6 @@ namespace tessera::store {
 /// metadata of documents and the full-text index, version 3 the table 'shards' and version 4
 /// 'settled'.
 constexpr int64_t kLedgerFormat = 5;
-
-/// Creates a ledger's file with the tables of this version described at Ledger, without documents.
-void create_ledger_tables(const std::filesystem::path& path, const std::string& config);
 
 /// A temporary ledger with the documents of another, as if they had been stored one after the other
 /// and nothing else had ever been: numbers from 1 on, no journal. A small one is in memory, of a

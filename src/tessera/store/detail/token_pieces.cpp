@@ -33,7 +33,7 @@ uint32_t widen(std::span<const std::byte> bytes, std::span<int32_t> tokens) {
   return largest;
 }
 
-/// What stored_pieces() reads.
+/// What Ledger::pieces() reads.
 class PieceReader {
  public:
   PieceReader(const sqlite::Database& database, const StoredDocument& document, int64_t vocabulary)
@@ -119,9 +119,8 @@ void write_pieces(const sqlite::Database& database, const memo::TokenPieces& tok
   document.checksum = checksum.hex();
 }
 
-memo::TokenPieces stored_pieces(const sqlite::Database& database, const StoredDocument& document,
-                                int64_t vocabulary) {
-  const auto reader = std::make_shared<PieceReader>(database, document, vocabulary);
+memo::TokenPieces Ledger::pieces(const StoredDocument& document) const {
+  const auto reader = std::make_shared<PieceReader>(*database_, document, vocabulary_);
   return [reader] { return reader->next(); };
 }
 

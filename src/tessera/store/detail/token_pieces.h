@@ -16,11 +16,6 @@ int64_t token_width(int64_t vocabulary);
 void write_pieces(const sqlite::Database& database, const memo::TokenPieces& tokens,
                   int64_t vocabulary, StoredDocument& document);
 
-/// Reads them back, and throws DataError where they are not those that were written, at the latest
-/// at the end. The database must outlive it.
-memo::TokenPieces stored_pieces(const sqlite::Database& database, const StoredDocument& document,
-                                int64_t vocabulary);
-
 /// The same tokens in pieces of at most 1024; before each, and at the end, calls watch(tokens so
 /// far).
 memo::TokenPieces watched(memo::TokenPieces pieces, std::function<void(int64_t tokens)> watch);
