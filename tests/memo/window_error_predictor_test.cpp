@@ -75,19 +75,6 @@ TEST(WindowMemory, PredictsTheInterferenceOfSharedSlots) {
   }
 }
 
-TEST(WindowMemory, TheSmallestDimensionKeepsTheErrorAndTheNextSmallerDoesNot) {
-  const WindowErrorPredictor predictor({zipf_text(1024 + kHeads, 9)},
-                                       windows_of(kHeads, 1, kVocabulary), 10000, 1);
-  const double allowed = predictor.floor() + 0.05;
-  const int64_t enough = predictor.smallest_dimension(allowed, 32);
-  ASSERT_GT(enough, 32);
-  EXPECT_EQ(enough % 32, 0);
-  const Spread error = predictor.error(enough);
-  EXPECT_LE(error.mean + error.standard_error(), allowed);
-  const Spread larger = predictor.error(enough - 32);
-  EXPECT_GT(larger.mean + larger.standard_error(), allowed);
-}
-
 TEST(WindowMemory, AnAmbiguousTextHasAFloorNoDimensionLifts) {
   const std::vector<int32_t> text = {0, 1, 2, 0, 1, 3};  // (0 1) is followed by 2, then by 3
   const WindowErrorPredictor predictor({text}, windows_of(2, 1, 4), 100, 1);
