@@ -18,7 +18,6 @@
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/base/utf8.h"
-#include "tessera/store/detail/store_lock.h"
 #include "tessera/store/digest.h"
 #include "tessera/store/store_json.h"
 #include "tessera/store/text_search.h"
@@ -109,10 +108,10 @@ std::vector<std::filesystem::path> Remains::files_of(const std::filesystem::path
 namespace {
 
 /// Waits for a while where another process writes.
-std::unique_ptr<StoreLock> lock_in_time(const std::filesystem::path& folder) {
+FileLock lock_in_time(const std::filesystem::path& folder) {
   using Clock = std::chrono::steady_clock;
   for (const auto end = Clock::now() + std::chrono::seconds(10);;) try {
-      return std::make_unique<StoreLock>(folder);
+      return StoreFolder::lock(folder);
     } catch (const SystemError&) {
       throw;
     } catch (const std::runtime_error&) {
@@ -126,7 +125,7 @@ std::unique_ptr<StoreLock> lock_in_time(const std::filesystem::path& folder) {
 std::vector<ScannedFile> Remains::scan(
     const std::filesystem::path& folder,
     const std::function<void(int64_t done, int64_t of)>& on_progress) const {
-  const std::unique_ptr<StoreLock> lock = lock_in_time(folder);
+  const FileLock lock = lock_in_time(folder);
   const std::vector<std::filesystem::path> paths = files_of(folder);
   int64_t all = 0, done = 0;
   for (const auto& path : paths) all += file_bytes(path);

@@ -11,7 +11,6 @@
 #include "tessera/base/safetensors.h"
 #include "tessera/plan/correlation_noise.h"
 #include "tessera/store/detail/matrix_file.h"
-#include "tessera/store/detail/store_lock.h"
 #include "tessera/store/digest.h"
 #include "tessera/store/sqlite.h"
 
@@ -21,7 +20,7 @@ void MemoStore::create(const std::filesystem::path& path, const memo::TextMemory
                        const Tokenizer& tokenizer) {
   const StoreConfig config = StoreConfig::of(memory, tokenizer);
   NewFolder folder(path);
-  const StoreLock lock(folder.path());
+  const FileLock lock = StoreFolder::lock(folder.path());
   StoreFolder::create_empty(folder.path(), config, tokenizer);
   InterruptGuard::stop_if_interrupted("interrupted; nothing was created");
   folder.commit();

@@ -11,7 +11,6 @@
 #include "tessera/base/utf8.h"
 #include "tessera/store/detail/history.h"
 #include "tessera/store/detail/matrix_file.h"
-#include "tessera/store/detail/store_lock.h"
 #include "tessera/store/detail/token_pieces.h"
 #include "tessera/store/digest.h"
 #include "tessera/store/sqlite.h"
@@ -50,7 +49,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 MemoWriter::MemoWriter(const std::filesystem::path& path)
     : folder_(StoreFolder::open(path)),
-      lock_(std::make_unique<StoreLock>(folder_.path())),
+      lock_(StoreFolder::lock(folder_.path())),
       ledger_(folder_.open_ledger(sqlite::Access::kWrite)),
       encoder_(folder_.tokenizer()) {
   remove_unfinished_files(folder_.path());
@@ -59,8 +58,6 @@ MemoWriter::MemoWriter(const std::filesystem::path& path)
   finish_erasure();
   index_documents();
 }
-
-MemoWriter::~MemoWriter() = default;
 
 /// Those that an earlier version stored, one by one.
 void MemoWriter::index_documents() {
@@ -225,7 +222,7 @@ void MemoWriter::keep_work() {
   seconds_of_edits_ = 0;
   const std::vector<std::string> settled = ledger_.settled_digests();
   if (settled.size() != in_place_.size()) return;  // of an earlier version
-  if (!lock_->is_in_place()) return;               // checkpoint() will say so, too
+  if (!lock_.is_in_place()) return;                // checkpoint() will say so, too
   try {
     for (size_t s = 0; s < settled.size(); ++s) {
       if (is_settled(s)) continue;
@@ -239,7 +236,7 @@ void MemoWriter::keep_work() {
 
 /// Files of another store would be replaced, and its documents copied into this ledger.
 void MemoWriter::check_place() const {
-  if (!lock_->is_in_place())
+  if (!lock_.is_in_place())
     throw std::runtime_error(
         fmt::format("{}: is not the store that was opened: that was moved or replaced, or the "
                     "working folder is another one now; open it where it is, which finishes what "

@@ -4,20 +4,18 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "tessera/base/error.h"
+#include "tessera/base/file.h"
 #include "tessera/data/text_encoder.h"
 #include "tessera/store/ledger.h"
 #include "tessera/store/store_folder.h"
 
 namespace tessera::store {
-
-class StoreLock;
 
 /// What memorize() does with a document whose id the store holds already.
 enum class Duplicates { kRefuse, kReplace };
@@ -52,7 +50,6 @@ class MemoWriter {
   /// index. Throws std::runtime_error if another process is writing; DataError and SystemError as
   /// MemoStore.
   explicit MemoWriter(const std::filesystem::path& folder);
-  ~MemoWriter();
 
   const StoreConfig& config() const { return folder_.config(); }
   const Tokenizer& tokenizer() const { return folder_.tokenizer(); }
@@ -121,7 +118,7 @@ class MemoWriter {
   memo::TokenPieces stored(const StoredDocument& document, const OnTokens& on_tokens) const;
 
   StoreFolder folder_;
-  std::unique_ptr<StoreLock> lock_;
+  FileLock lock_;
   Ledger ledger_;
   TextEncoder encoder_;
   std::optional<memo::TextMemory> memory_;  // at the ledger's last change; if absent, to be read

@@ -9,7 +9,6 @@
 #include "tessera/base/new_folder.h"
 #include "tessera/data/bpe_trainer.h"
 #include "tessera/store/detail/history.h"
-#include "tessera/store/detail/store_lock.h"
 #include "tessera/store/digest.h"
 #include "tessera/store/memo_store.h"
 #include "tessera/store/memo_writer.h"
@@ -89,7 +88,7 @@ LedgerTotals merge_stores(const std::filesystem::path& out,
   Stores stores = open_stores(paths);
   check_mergeable(stores);
   const MemoStore& first = *stores.front();
-  const StoreLock lock(place.path());
+  const FileLock lock = StoreFolder::lock(place.path());
   const StoreFolder folder = StoreFolder::create(place.path(), first.config(), first.tokenizer());
   LedgerTotals totals;
   {
@@ -173,7 +172,7 @@ LedgerTotals rebuild_store(const std::filesystem::path& store,
                            const std::function<Tokenizer()>& make_tokenizer,
                            const std::function<void(int64_t documents)>& on_progress) {
   const StoreFolder folder = StoreFolder::open(store);
-  const StoreLock lock(store);
+  const FileLock lock = StoreFolder::lock(store);
   remove_unfinished_files(store);
   folder.check_files();
   const Tokenizer tokenizer = make_tokenizer();

@@ -5,7 +5,6 @@
 #include <stdexcept>
 
 #include "tessera/base/error.h"
-#include "tessera/base/file.h"
 #include "tessera/store/detail/matrix_file.h"
 #include "tessera/store/sqlite.h"
 
@@ -32,6 +31,10 @@ auto of_one_store(const StoreFolder& folder, const Open& open) {
 
 StoreFolder::StoreFolder(std::filesystem::path path, StoreConfig config, Tokenizer tokenizer)
     : path_(std::move(path)), config_(std::move(config)), tokenizer_(std::move(tokenizer)) {}
+
+FileLock StoreFolder::lock(const std::filesystem::path& store) {
+  return {store / "lock", "another process is writing to this store; wait until it has ended"};
+}
 
 StoreFolder StoreFolder::open(const std::filesystem::path& path) {
   if (!is_there(path / kConfigFile))

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tessera/base/file.h"
 #include "tessera/data/tokenizer.h"
 #include "tessera/memo/text_memory.h"
 #include "tessera/memo/text_memory_config.h"
@@ -53,12 +54,15 @@ class MatrixFile;
 ///   memory.safetensors  the matrix, a pure function of the ledger (MatrixFile); in several shards
 ///                       memory-0000.safetensors, memory-0001.safetensors, ...; for a moment
 ///                       beside it memory.safetensors.settled, which is to take its place
-///   lock                held by the one process that writes (StoreLock)
+///   lock                held by the one process that writes (lock())
 ///   history.jsonl       its erasures, where somebody had it begin one
 class StoreFolder {
  public:
   static constexpr const char* kHistoryFile = "history.jsonl";
 
+  /// The right to write to the store in a folder, held by one process at a time. Throws as FileLock
+  /// does.
+  static FileLock lock(const std::filesystem::path& store);
   /// Reads config.json and tokenizer.json. Throws DataError if the folder is not a store, or if the
   /// two do not belong together.
   static StoreFolder open(const std::filesystem::path& path);
