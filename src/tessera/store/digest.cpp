@@ -1,6 +1,6 @@
 #include "tessera/store/digest.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <openssl/evp.h>
 
 #include <array>
@@ -56,9 +56,7 @@ class Sha256 {
 }  // namespace
 
 std::string hex(std::span<const uint8_t> bytes) {
-  std::string text;
-  for (const uint8_t byte : bytes) text += fmt::format("{:02x}", byte);
-  return text;
+  return fmt::format("{:02x}", fmt::join(bytes, ""));
 }
 
 std::string text_digest(std::string_view text) {
