@@ -133,10 +133,9 @@ HostAnswer HttpClient::ask(const HostRequest& request) {
   set(CURLOPT_PROXY, "");
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_HTTPHEADER, headers.get());
-  if (request.method != "GET") {
+  if (!request.body.empty()) {
     set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
     set(CURLOPT_POSTFIELDS, request.body.data());
-    set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
   }
   set(CURLOPT_TIMEOUT_MS, std::max(1L, std::lround(1000 * seconds_)));
   set(CURLOPT_MAXFILESIZE_LARGE, static_cast<curl_off_t>(request.most_bytes));

@@ -18,9 +18,8 @@ class HostError : public std::runtime_error {
 /// UsageError on anything else.
 std::string checked_address(const std::string& text);
 
-/// A request to a host.
+/// A request to a host: with a body a POST, else a GET.
 struct HostRequest {
-  std::string method = "GET";
   std::string path = {};  ///< behind the address
   std::string content_type = {}, body = {};
   size_t most_bytes = 0;  ///< of the answer's body

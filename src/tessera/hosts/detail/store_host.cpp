@@ -137,8 +137,7 @@ store::TokenSources token_sources_of(const json& value, size_t most) {
 }
 
 HostRequest json_request(const std::string& path, const json& asked) {
-  return {.method = "POST",
-          .path = path,
+  return {.path = path,
           .content_type = "application/json",
           .body = asked.dump(),
           .most_bytes = kMostTextBytes};
@@ -233,8 +232,7 @@ std::vector<float> StoreHost::retrieve(const PartState& state, const memo::Windo
   std::string body(n * sizeof(uint32_t) + n * d, '\0');
   std::memcpy(body.data(), matrices.data(), n * sizeof(uint32_t));
   std::memcpy(&body[n * sizeof(uint32_t)], queries.keys.data(), n * d);
-  const std::string bytes = ask_of_state(state, {.method = "POST",
-                                                 .path = "/values",
+  const std::string bytes = ask_of_state(state, {.path = "/values",
                                                  .content_type = "application/octet-stream",
                                                  .body = std::move(body),
                                                  .most_bytes = n * d * sizeof(float)});
