@@ -15,8 +15,6 @@
 namespace tessera::task {
 namespace {
 
-using config::Json;
-
 template <typename T>
 std::vector<T> values_of(const at::Tensor& tensor) {
   const at::Tensor whole = tensor.contiguous();
@@ -75,13 +73,6 @@ void read_tensors(const std::filesystem::path& path, FileSamples& samples) {
   }
 }
 
-Json rows_of(const std::vector<float>& numbers, int64_t width) {
-  Json rows = Json::array();
-  for (auto row = numbers.begin(); row != numbers.end(); row += width)
-    rows.push_back(std::vector<float>(row, row + width));
-  return rows;
-}
-
 }  // namespace
 
 FileTask::FileTask(const std::filesystem::path& path, const std::optional<TaskShape>& shape) {
@@ -102,21 +93,8 @@ TaskSample FileTask::draw_sample(uint64_t, int64_t index, int64_t) const {
   return samples_[static_cast<size_t>(index)];
 }
 
-Json FileTask::describe(uint64_t seed, int64_t index) const {
-  const TaskSample one = sample(seed, index);
-  Json line;
-  if (shape_.vocabulary > 0)
-    line["tokens"] = one.tokens;
-  else
-    line["inputs"] = rows_of(one.inputs, shape_.input_width);
-  const std::string targets = config::enum_name(shape_.targets);
-  if (shape_.targets == TargetKind::kClasses)
-    line[targets] = one.classes;
-  else
-    line[targets] =
-        rows_of(shape_.targets == TargetKind::kBits ? one.bits : one.vectors, shape_.output_width);
-  line["first_answer"] = one.first_answer;
-  return line;
+config::Json FileTask::describe(uint64_t, int64_t) const {
+  return {};
 }
 
 }  // namespace tessera::task

@@ -31,7 +31,7 @@ class FileTask : public SequenceTask {
   TaskShape shape() const override { return shape_; }
   std::optional<int64_t> samples() const override { return std::ssize(samples_); }
   TaskSample draw_sample(uint64_t seed, int64_t index, int64_t size_of) const override;
-  /// A line of such a file.
+  /// Nothing: its samples stand in a file.
   config::Json describe(uint64_t seed, int64_t index) const override;
   /// None.
   std::vector<Level> levels() const override { return {}; }
