@@ -81,28 +81,8 @@ std::vector<MoonNetwork> train_on_moons(StudyContext& context, const ThreeMoonsC
   std::vector<MoonNetwork> networks;
   for (const auto& training : trained.front().trainings)
     networks.push_back({std::ssize(networks), training, last_loss(training.trained.folder)});
+  for (MoonNetwork& network : networks) network.found = disentanglement(network.mosaic());
   return networks;
-}
-
-int64_t MoonOutcome::successes(double dominance) const {
-  return std::count_if(found.begin(), found.end(),
-                       [&](const Disentanglement& one) { return one.holds(dominance); });
-}
-
-const MoonNetwork& MoonOutcome::shown(double dominance) const {
-  const auto success = std::find_if(
-      found.begin(), found.end(), [&](const Disentanglement& one) { return one.holds(dominance); });
-  return success == found.end() ? networks.front()
-                                : networks[static_cast<size_t>(success - found.begin())];
-}
-
-MoonOutcome try_recipe(StudyContext& context, const ThreeMoonsConfig& task,
-                       const MoonRecipe& recipe, const std::string& name) {
-  MoonOutcome outcome{name, recipe, {}, {}};
-  outcome.networks = train_on_moons(context, task, recipe, name, kMoons, recipe.seeds);
-  for (const MoonNetwork& network : outcome.networks)
-    outcome.found.push_back(disentanglement(network.mosaic()));
-  return outcome;
 }
 
 void add_outcomes(const std::vector<MoonOutcome>& outcomes, double dominance,
@@ -117,10 +97,10 @@ void add_outcomes(const std::vector<MoonOutcome>& outcomes, double dominance,
       {"training", "run", "loss", "moons", "smallest share", "disentangled"});
   for (const MoonOutcome& outcome : outcomes) {
     double loss = 0, seconds = 0;
-    int64_t updates = 0;
-    for (size_t i = 0; i < outcome.networks.size(); ++i) {
-      const MoonNetwork& network = outcome.networks[i];
-      const Disentanglement& found = outcome.found[i];
+    int64_t updates = 0, successes = 0;
+    for (const MoonNetwork& network : outcome.networks) {
+      const Disentanglement& found = network.found;
+      successes += found.holds(dominance);
       loss += network.loss / static_cast<double>(outcome.networks.size());
       seconds += network.training.trained.seconds;
       updates += network.training.trained.steps;
@@ -130,8 +110,8 @@ void add_outcomes(const std::vector<MoonOutcome>& outcomes, double dominance,
            Cell::fixed(found.least_dominance, 3), found.holds(dominance) ? "yes" : "no"});
     }
     rates.add_row({outcome.name, outcome.recipe.train.batch,
-                   config::enum_name(outcome.recipe.start), std::ssize(outcome.networks),
-                   outcome.successes(dominance), Cell::fixed(loss, 4),
+                   config::enum_name(outcome.recipe.start), std::ssize(outcome.networks), successes,
+                   Cell::fixed(loss, 4),
                    Cell::fixed(1000 * seconds / static_cast<double>(updates), 1)});
   }
   results.add_table("disentangled", std::move(rates));

@@ -37,6 +37,7 @@ struct MoonNetwork {
   int64_t run;  ///< number of the training of its recipe, from 0
   StudyTraining<task::TaskLearner> training;
   double loss;  ///< mean of the last ten updates
+  task::Disentanglement found = {};
 
   ComplexMosaic& mosaic() const;
 };
@@ -52,16 +53,7 @@ struct MoonOutcome {
   std::string name;
   MoonRecipe recipe;
   std::vector<MoonNetwork> networks;
-  std::vector<task::Disentanglement> found;  ///< of each network
-
-  /// Networks whose memories have a moon each (Disentanglement::holds).
-  int64_t successes(double dominance) const;
-  /// The first such network; the first of all where there is none.
-  const MoonNetwork& shown(double dominance) const;
 };
-
-MoonOutcome try_recipe(StudyContext& context, const task::ThreeMoonsConfig& task,
-                       const MoonRecipe& recipe, const std::string& name);
 
 /// Adds two tables: how often each recipe was successful, and every training.
 void add_outcomes(const std::vector<MoonOutcome>& outcomes, double dominance,
