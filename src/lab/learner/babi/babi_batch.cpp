@@ -28,7 +28,7 @@ int64_t BabiBatch::count() const {
 BabiBatch make_babi_batch(const BabiData& data, int64_t task, Split split,
                           std::span<const int64_t> numbers) {
   check_argument(!numbers.empty(), "make_babi_batch: no readings");
-  const BabiQuestions& all = data.questions(task, split);
+  const BabiQuestions& file = data.questions(task, split);
   std::vector<BabiReading> readings;
   for (int64_t number : numbers)
     readings.push_back(data.readings(task, split).at(static_cast<size_t>(number)));
@@ -47,14 +47,16 @@ BabiBatch make_babi_batch(const BabiData& data, int64_t task, Split split,
   };
   for (int64_t b = 0; b < B; ++b) {
     const BabiReading& reading = readings[static_cast<size_t>(b)];
+    const int64_t first =
+        file.question(reading.first_question).first_sentence + reading.first_sentence;
     for (int64_t t = 0; t < reading.sentences; ++t)
-      put(all.sentence(reading.first_question + reading.questions - 1, reading.first_sentence + t),
-          batch.sentences, b * T + t);
+      put(file.text(first + t), batch.sentences, b * T + t);
     for (int64_t c = 0; c < reading.questions; ++c) {
       const int64_t number = reading.first_question + c, place = b * C + c;
-      put(all.question(number), batch.questions, place);
-      batch.after.data_ptr<int64_t>()[place] = all.sentences(number) - reading.first_sentence;
-      batch.answers.data_ptr<int64_t>()[place] = all.answer(number);
+      const BabiQuestion& question = file.question(number);
+      put(file.text(question.text), batch.questions, place);
+      batch.after.data_ptr<int64_t>()[place] = question.sentences - reading.first_sentence;
+      batch.answers.data_ptr<int64_t>()[place] = question.answer;
       batch.unseen.data_ptr<bool>()[place] = split == Split::kTest && data.is_unseen(task, number);
     }
   }

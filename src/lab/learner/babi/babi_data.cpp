@@ -106,40 +106,19 @@ std::span<const int32_t> BabiQuestions::text(int64_t place) const {
   return std::span(words_).subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
 }
 
-int64_t BabiQuestions::sentences(int64_t number) const {
-  return questions_.at(static_cast<size_t>(number)).sentences;
-}
-
-std::span<const int32_t> BabiQuestions::sentence(int64_t number, int64_t sentence) const {
-  const Question& question = questions_.at(static_cast<size_t>(number));
-  check_argument(0 <= sentence && sentence < question.sentences,
-                 "BabiQuestions: sentence {} of a story of {}", sentence, question.sentences);
-  return text(question.first_sentence + sentence);
-}
-
-std::span<const int32_t> BabiQuestions::question(int64_t number) const {
-  return text(questions_.at(static_cast<size_t>(number)).text);
-}
-
-int64_t BabiQuestions::answer(int64_t number) const {
-  return questions_.at(static_cast<size_t>(number)).answer;
-}
-
 std::vector<BabiReading> BabiQuestions::readings(int64_t most_sentences) const {
   std::vector<BabiReading> readings;
-  for (int64_t number = 0; number < size(); ++number) {
-    const int64_t sentences = this->sentences(number);
-    const int64_t first = std::max<int64_t>(sentences - most_sentences, 0);
-    const auto story = [&](int64_t of) {
-      return questions_[static_cast<size_t>(of)].first_sentence;
-    };
-    const bool same_story = number > 0 && story(number) == story(number - 1);
-    if (same_story && first == 0) {  // then the questions before it were not cut, either
+  int64_t number = 0, story = -1;
+  for (const BabiQuestion& question : questions_) {
+    const int64_t first = std::max<int64_t>(question.sentences - most_sentences, 0);
+    if (question.first_sentence == story && first == 0) {  // nor were those before it cut
       ++readings.back().questions;
-      readings.back().sentences = sentences;
+      readings.back().sentences = question.sentences;
     } else {
-      readings.push_back({number, 1, first, sentences - first});
+      readings.push_back({number, 1, first, question.sentences - first});
     }
+    story = question.first_sentence;
+    ++number;
   }
   return readings;
 }
@@ -149,20 +128,19 @@ BabiData::BabiData(const BabiConfig& config)
   for_each_story(config, [&](int64_t task, Split split, const BabiStory& story) {
     questions_[{task, split}].add(story, vocabulary_);
   });
-  for (const auto& [key, questions] : questions_)
+  for (const auto& [key, questions] : questions_) {
     if (questions.size() == 0)
       throw DataError(
           (std::filesystem::path(config.folder) / babi_file_name(key.first, key.second)).native(),
           "there is no question in it");
-  for (const auto& [key, questions] : questions_)
     readings_[key] = questions.readings(config.most_sentences);
+  }
   for (const int64_t task : config.tasks) {
-    const BabiQuestions &training = questions_.at({task, Split::kTraining}),
-                        &test = questions_.at({task, Split::kTest});
     std::unordered_set<size_t> seen;
-    for (int64_t number = 0; number < training.size(); ++number) seen.insert(training.hash(number));
-    for (int64_t number = 0; number < test.size(); ++number)
-      unseen_[task].push_back(!seen.contains(test.hash(number)));
+    for (const BabiQuestion& question : questions(task, Split::kTraining).all())
+      seen.insert(question.hash);
+    for (const BabiQuestion& question : questions(task, Split::kTest).all())
+      unseen_[task].push_back(!seen.contains(question.hash));
   }
 }
 

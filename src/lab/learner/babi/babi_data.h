@@ -57,21 +57,28 @@ struct BabiReading {
   int64_t first_sentence, sentences;  ///< of the story, up to the last question
 };
 
+/// A question of a story.
+struct BabiQuestion {
+  int64_t first_sentence;  ///< of its story, by its place among the texts of the file
+  int64_t sentences;       ///< statements above it
+  int64_t text;            ///< its own place
+  int64_t answer;          ///< id of a word
+  size_t hash;             ///< of the words above and its own: equal where two are the same
+};
+
 /// The questions of one file, as ids of words.
 class BabiQuestions {
  public:
   /// Appends the questions of a story. All its words must be in the vocabulary.
   void add(const BabiStory& story, const BabiVocabulary& vocabulary);
 
-  int64_t size() const { return static_cast<int64_t>(questions_.size()); }
-  /// Statements above question `number`.
-  int64_t sentences(int64_t number) const;
-  /// The words of the question's statement `sentence`, 0 being the first of its story.
-  std::span<const int32_t> sentence(int64_t number, int64_t sentence) const;
-  std::span<const int32_t> question(int64_t number) const;
-  int64_t answer(int64_t number) const;
-  /// A checksum of the words above and of the question, for telling whether two are the same.
-  size_t hash(int64_t number) const { return questions_.at(static_cast<size_t>(number)).hash; }
+  int64_t size() const { return std::ssize(questions_); }
+  const std::vector<BabiQuestion>& all() const { return questions_; }
+  const BabiQuestion& question(int64_t number) const {
+    return questions_.at(static_cast<size_t>(number));
+  }
+  /// The words of a statement or a question.
+  std::span<const int32_t> text(int64_t place) const;
 
   /// All questions, in readings: those of a story are asked on one reading. A question behind more
   /// than `most_sentences` has a reading of the last ones to itself.
@@ -81,18 +88,11 @@ class BabiQuestions {
   int64_t longest_sentence() const { return longest_sentence_; }
 
  private:
-  struct Question {
-    int64_t first_sentence, sentences;  ///< places in texts_
-    int64_t text;                       ///< place in texts_
-    int64_t answer;
-    size_t hash;
-  };
-  std::span<const int32_t> text(int64_t place) const;
   int64_t add_text(const std::string& text, const BabiVocabulary& vocabulary);
 
   std::vector<int32_t> words_;
   std::vector<std::pair<int64_t, int64_t>> texts_;  ///< begin and end in words_
-  std::vector<Question> questions_;
+  std::vector<BabiQuestion> questions_;
   int64_t longest_sentence_ = 0;
 };
 
