@@ -58,12 +58,12 @@ std::unique_ptr<Subject> beside_memory(std::shared_ptr<LanguageModel> model,
 
 /// What came of asking one subject.
 struct Measures {
-  double utility = 0;          ///< harmonic mean over retained questions
-  double verbatim = 0;         ///< ROUGE-L F1 of what it says to forgotten questions
-  double exact = 0;            ///< share of the forgotten answers' tokens that it predicts
-  double extraction = 0;       ///< extraction strength of the forgotten answers
-  double seconds = 0;          ///< to forget
-  std::vector<double> ratios;  ///< truth ratios of forgotten questions
+  double utility = 0;               ///< harmonic mean over retained questions
+  double verbatim = 0;              ///< ROUGE-L F1 of what it says to forgotten questions
+  double exact = 0;                 ///< share of the forgotten answers' tokens that it predicts
+  double extraction = 0;            ///< extraction strength of the forgotten answers
+  double seconds = 0;               ///< to forget
+  std::vector<double> ratios = {};  ///< truth ratios of forgotten questions
 
   std::vector<double> numbers() const {
     std::vector<double> all = {utility, verbatim, exact, extraction, seconds};

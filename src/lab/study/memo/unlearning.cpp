@@ -80,9 +80,10 @@ class Tofu {
                          tokens_of(tokenizer_, question.answer + "\n")});
     return lines;
   }
-  Measures measure(Subject& subject, double share) const {
+  /// seconds: it took to forget this share.
+  Measures measure(Subject& subject, double share, double seconds = 0) const {
     const size_t kept = retained(share);
-    Measures measures;
+    Measures measures{.seconds = seconds};
     Examination(authors_, kept, authors_.size(), tokenizer_, settings_.probes)
         .measure_forgotten(subject, measures);
     measures.utility =
@@ -140,9 +141,7 @@ Measures unlearn(const Tofu& tofu, const UnlearningSettings& settings, const Lan
     learn(*model, settings.unlearning_epochs, settings.unlearning_rate, settings.network.batch,
           seed, forget, loss_of);
   });
-  Measures measures = tofu.measure(*network_subject(model), share);
-  measures.seconds = seconds;
-  return measures;
+  return tofu.measure(*network_subject(model), share, seconds);
 }
 
 /// A store of one document an author.
@@ -251,9 +250,7 @@ class Unlearning {
   Measures retrain(double share) {
     std::shared_ptr<LanguageModel> model;
     const double seconds = seconds_of([&] { model = tofu_.taught("gpt", tofu_.retained(share)); });
-    Measures measures = tofu_.measure(*network_subject(model), share);
-    measures.seconds = seconds;
-    return measures;
+    return tofu_.measure(*network_subject(model), share, seconds);
   }
   /// held: whether the store held those who are forgotten. alone: or beside the Mosaic.
   Measures ask_store(double share, bool held, bool alone) {
@@ -262,15 +259,9 @@ class Unlearning {
     authors.memorize(held ? tofu_.authors().size() : kept);
     const double seconds = held ? authors.forget_from(kept) : 0;
     const store::MemoStore opened(authors.folder());
-    Measures measures;
-    if (alone) {
-      measures = tofu_.measure(*store_subject(opened), share);
-    } else {
-      const store::StoreTokenMemory memory(authors.folder(), "", tofu_.tokenizer());
-      measures = tofu_.measure(*beside_memory(mosaic(), memory), share);
-    }
-    measures.seconds = seconds;
-    return measures;
+    if (alone) return tofu_.measure(*store_subject(opened), share, seconds);
+    const store::StoreTokenMemory memory(authors.folder(), "", tofu_.tokenizer());
+    return tofu_.measure(*beside_memory(mosaic(), memory), share, seconds);
   }
 
   StudyContext& context_;
