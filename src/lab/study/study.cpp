@@ -166,29 +166,6 @@ std::string first_difference(const Json& before, const Json& now) {
   return "";
 }
 
-/// Each setting with what it means, and its values at the three sizes: "channels = 128 (quick 32,
-/// paper 512)", but for those left out. The fields are those of one configuration with other
-/// values.
-std::string settings_text(const std::vector<config::Field>& quick,
-                          const std::vector<config::Field>& standard,
-                          const std::vector<config::Field>& paper, const SettingNames& left_out) {
-  const auto small = flattened(config::fields_to_json(quick)),
-             usual = flattened(config::fields_to_json(standard)),
-             large = flattened(config::fields_to_json(paper));
-  std::vector<std::string_view> help;
-  collect_help(standard, help);
-  std::string text;
-  for (size_t i = 0; i < usual.size(); ++i) {
-    const auto& [path, value] = usual[i];
-    if (is_among(path, left_out)) continue;
-    const bool equal = small[i].value == value && large[i].value == value;
-    const std::string sizes =
-        equal ? "" : fmt::format(" (quick {}, paper {})", small[i].value, large[i].value);
-    text += fmt::format("  {:<40} {}\n", fmt::format("{} = {}{}", path, value, sizes), help[i]);
-  }
-  return text;
-}
-
 /// Why published and reference numbers do not hold for `chosen`: a sentence that names the settings
 /// that are those of none of the `prepared` set-ups, or empty. bound: settings, or tables of them,
 /// that such numbers depend on ("" means all), but for "runs".
@@ -299,10 +276,25 @@ void StudyContext::check_folder() const {
     throw UsageError("the study in {} began with {}; {}", folder, difference, kRemedy);
 }
 
-void StudyContext::describe(const std::vector<config::Field>& quick,
-                            const std::vector<config::Field>& standard,
-                            const std::vector<config::Field>& paper, const SettingNames& left_out) {
-  throw Described{settings_text(quick, standard, paper, left_out)};
+/// Throws each setting with what it means, and its values at the three sizes: "channels = 128
+/// (quick 32, paper 512)", but for those left out.
+void StudyContext::describe(const std::vector<Json>& prepared,
+                            const std::vector<config::Field>& fields,
+                            const SettingNames& left_out) {
+  const auto quick = flattened(prepared[0]), standard = flattened(prepared[1]),
+             paper = flattened(prepared[2]);
+  std::vector<std::string_view> help;
+  collect_help(fields, help);
+  std::string text;
+  for (size_t i = 0; i < standard.size(); ++i) {
+    const auto& [path, value] = standard[i];
+    if (is_among(path, left_out)) continue;
+    const bool equal = quick[i].value == value && paper[i].value == value;
+    const std::string sizes =
+        equal ? "" : fmt::format(" (quick {}, paper {})", quick[i].value, paper[i].value);
+    text += fmt::format("  {:<40} {}\n", fmt::format("{} = {}{}", path, value, sizes), help[i]);
+  }
+  throw Described{text};
 }
 
 void StudyContext::refuse_overrides(const SettingNames& refused) const {

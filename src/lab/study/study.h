@@ -145,16 +145,14 @@ class StudyContext {
   template <config::Configuration T>
   T settings(const T& quick, const T& standard, const T& paper,
              const std::vector<std::string_view>& bound = kEverySetting) {
-    if (describes_)
-      describe(config::fields_of(quick), config::fields_of(standard), config::fields_of(paper),
-               set_by_study<T>());
+    const std::vector<config::Json> prepared = {config::to_json(quick), config::to_json(standard),
+                                                config::to_json(paper)};
+    if (describes_) describe(prepared, config::fields_of(standard), set_by_study<T>());
     refuse_overrides(set_by_study<T>());
     const T* all[] = {&quick, &standard, &paper};
     T chosen = *all[static_cast<int>(options_.size)];
     config::from_json(options_.overrides, chosen, "study settings");
-    take_settings(config::to_json(chosen),
-                  {config::to_json(quick), config::to_json(standard), config::to_json(paper)},
-                  bound);
+    take_settings(config::to_json(chosen), prepared, bound);
     return chosen;
   }
   /// The same where the default is the paper's set-up.
@@ -191,9 +189,8 @@ class StudyContext {
   void take_settings(const config::Json& chosen, const std::vector<config::Json>& prepared,
                      const std::vector<std::string_view>& bound);
   void check_folder() const;
-  [[noreturn]] static void describe(const std::vector<config::Field>& quick,
-                                    const std::vector<config::Field>& standard,
-                                    const std::vector<config::Field>& paper,
+  [[noreturn]] static void describe(const std::vector<config::Json>& prepared,
+                                    const std::vector<config::Field>& fields,
                                     const SettingNames& left_out);
   void refuse_overrides(const SettingNames& refused) const;
   friend std::string describe_settings(const Study& study);
