@@ -64,32 +64,26 @@ std::unique_ptr<Learner> learner_of(const Json& configuration, const std::string
 
 /// How a task is learned that is not a SequenceTask.
 struct LearnerKind {
-  std::string_view task;  ///< its name in a table [task]
+  std::string_view task;     ///< its name in a table [task]
+  std::string_view summary;  ///< for --help
   std::unique_ptr<Learner> (*make)(const Json& configuration, const std::string& where);
-  std::string (*describe)();  ///< its tables and keys
+  std::string (*keys)();  ///< of its tables, for --help
 };
 
 constexpr LearnerKind kLearnerKinds[] = {
-    {BabiLearner::kTask, learner_of<BabiLearner, config_without_name<BabiTrainingConfig>>,
+    {BabiLearner::kTask, "On stories with questions, from files as tessera data babi writes them",
+     learner_of<BabiLearner, config_without_name<BabiTrainingConfig>>,
+     [] { return config::describe_fields<BabiTrainingConfig>(); }},
+    {RegBenchLearner::kTask, "On random languages, with a [model] that is trained on texts, too",
+     learner_of<RegBenchLearner, RegBenchTrainingConfig::from_json>,
      [] {
-       return fmt::format(
-           "\nOn stories with questions, from files as tessera data babi writes them:\n\n"
-           "[task]\n  name = \"{}\"\n{}",
-           BabiLearner::kTask, config::describe_fields<BabiTrainingConfig>());
+       return fmt::format("{}\n[data]\n{}\n[train], as for a text\n",
+                          config::describe_fields<RegBenchConfig>({}, "  "),
+                          config::describe_fields<RegBenchData>({}, "  "));
      }},
-    {RegBenchLearner::kTask, learner_of<RegBenchLearner, RegBenchTrainingConfig::from_json>,
-     [] {
-       return fmt::format(
-           "\nOn random languages, with a [model] that is trained on texts, too:\n\n"
-           "[task]\n  name = \"{}\"\n{}\n[data]\n{}\n[train], as for a text\n",
-           RegBenchLearner::kTask, config::describe_fields<RegBenchConfig>({}, "  "),
-           config::describe_fields<RegBenchData>({}, "  "));
-     }},
-    {PongLearner::kTask, learner_of<PongLearner, config_without_name<PongTrainingConfig>>,
-     [] {
-       return fmt::format("\nOn the game of Pong:\n\n[task]\n  name = \"{}\"\n{}",
-                          PongLearner::kTask, config::describe_fields<PongTrainingConfig>());
-     }},
+    {PongLearner::kTask, "On the game of Pong",
+     learner_of<PongLearner, config_without_name<PongTrainingConfig>>,
+     [] { return config::describe_fields<PongTrainingConfig>(); }},
 };
 
 /// Empty where the task is of files.
@@ -137,7 +131,9 @@ std::unique_ptr<Learner> make_learner(const Json& configuration, const std::stri
 
 std::string describe_learners() {
   std::string text = describe_sequence_tasks();
-  for (const LearnerKind& kind : kLearnerKinds) text += kind.describe();
+  for (const LearnerKind& kind : kLearnerKinds)
+    text +=
+        fmt::format("\n{}:\n\n[task]\n  name = \"{}\"\n{}", kind.summary, kind.task, kind.keys());
   return text;
 }
 

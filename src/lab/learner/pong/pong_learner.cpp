@@ -74,10 +74,6 @@ std::string PongLearner::digest() const {
   return digest.dump();
 }
 
-std::string PongLearner::name() const {
-  return std::string(PongNetwork::kKind);
-}
-
 int64_t PongLearner::units_per_step() const {
   return training().batch * config_.actor_critic.rollout * config_.environment.frames_per_action();
 }

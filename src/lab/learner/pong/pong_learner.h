@@ -69,7 +69,7 @@ class PongLearner : public Learner {
   config::Json completed(const config::Json& written, const std::string& where) const override;
   std::string digest() const override;
 
-  std::string name() const override;
+  std::string name() const override { return std::string(PongNetwork::kKind); }
   std::string unit() const override { return "frames"; }
   int64_t units_per_step() const override;
   void check_shares(int64_t processes) const override;
