@@ -108,14 +108,13 @@ struct TrainedContestant {
 /// training that it holds, so that the study may be stopped and started again. Throws Interrupted
 /// after a signal, also where one came after the last step.
 Trained train_contestant(const StudyContext& context, Learner& learner,
-                         const Contestant& contestant, int64_t run, int64_t runs);
+                         const Contestant& contestant, int64_t run = 0, int64_t runs = 1);
 
 /// Trains a learner as the only run of this contestant, likewise.
 template <std::derived_from<Learner> L>
-StudyTraining<L> train_alone(const StudyContext& context, std::shared_ptr<L> learner,
+StudyTraining<L> train_alone(const StudyContext& context, const std::shared_ptr<L>& learner,
                              const Contestant& contestant) {
-  Trained trained = train_contestant(context, *learner, contestant, /*run=*/0, /*runs=*/1);
-  return {std::move(learner), std::move(trained)};
+  return {learner, train_contestant(context, *learner, contestant)};
 }
 
 /// Trains every contestant `runs` times, at least once. make: gives the learner of (contestant,
@@ -126,14 +125,12 @@ auto compare(const StudyContext& context, const std::vector<Contestant>& contest
   using L = typename std::invoke_result_t<Make, const Contestant&, uint64_t>::element_type;
   std::vector<TrainedContestant<L>> compared;
   for (const Contestant& contestant : contestants) {
-    auto& trained = compared.emplace_back();
-    trained.name = contestant.name;
-    trained.published = contestant.published;
+    std::vector<StudyTraining<L>> trainings;
     for (int64_t run = 0; run < runs; ++run) {
-      std::shared_ptr<L> learner = make(contestant, context.training_seed(run));
-      Trained result = train_contestant(context, *learner, contestant, run, runs);
-      trained.trainings.push_back({std::move(learner), std::move(result)});
+      const std::shared_ptr<L> learner = make(contestant, context.training_seed(run));
+      trainings.push_back({learner, train_contestant(context, *learner, contestant, run, runs)});
     }
+    compared.push_back({contestant.name, contestant.published, std::move(trainings)});
   }
   return compared;
 }

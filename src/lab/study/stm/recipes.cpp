@@ -146,7 +146,7 @@ void recipes(StudyContext& context) {
     for (const Try& one : tries_of(model, settings)) {
       task::TaskLearner learner(training_of(context, settings, one));
       const Trained trained =
-          train_contestant(context, learner, {.name = one.name(), .folder = one.folder}, 0, 1);
+          train_contestant(context, learner, {.name = one.name(), .folder = one.folder});
       const double test = metric.factor * trained.test.at(metric.name);
       table.add_row({one.model, fmt::format("{:.2g}", one.rate), one.how, learner.parameter_count(),
                      Cell::fixed(trained.validation_loss(), 4),
