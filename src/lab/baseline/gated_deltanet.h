@@ -100,8 +100,6 @@ class GatedDeltaNet : public RecurrentBlockNetwork<GatedDeltaNetConfig, GatedDel
  public:
   static constexpr std::string_view kKind = "gated_deltanet";
 
-  using Config = GatedDeltaNetConfig;
-
   /// As ModelKind::make.
   explicit GatedDeltaNet(const GatedDeltaNetConfig& config, std::optional<uint64_t> seed = 0,
                          at::Device device = at::kCPU);

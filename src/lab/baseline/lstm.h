@@ -45,7 +45,6 @@ class Lstm : public TensorStateModel<LanguageModel> {
   config::Json hyper_parameters() const override;
   int64_t vocabulary() const override { return config_.vocabulary; }
   int64_t window() const override { return config_.window; }
-  bool reads_past_window() const override { return true; }
   LstmLayer layer(int64_t index) const { return LstmLayer(layers_->ptr<LstmLayerImpl>(index)); }
 
   at::Tensor hidden(const at::Tensor& tokens, std::optional<uint64_t> dropout_seed = {}) override;

@@ -58,7 +58,6 @@ class RecurrentBlockNetwork : public BlockNetwork<Config, Block> {
  public:
   using Base = BlockNetwork<Config, Block>;
 
-  bool reads_past_window() const override { return true; }
   SequenceState bounded_state(MemoryBound bound) const override {
     return bound.pairs != 0 ? LanguageModel::bounded_state(bound) : Base::bounded_state({});
   }

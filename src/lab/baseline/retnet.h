@@ -72,8 +72,6 @@ class RetNet : public RecurrentBlockNetwork<RetNetConfig, RetNetBlock> {
  public:
   static constexpr std::string_view kKind = "retnet";
 
-  using Config = RetNetConfig;
-
   /// As ModelKind::make.
   explicit RetNet(const RetNetConfig& config, std::optional<uint64_t> seed = 0,
                   at::Device device = at::kCPU);

@@ -88,9 +88,10 @@ struct BlockStates {
 /// gradient, going on from a state, with the next one. check_state(state, batch) throws UsageError
 /// unless the state is one of this block for `batch` sequences; state_from() is as
 /// SequenceModel::state_from.
-template <typename Config, typename Block>
+template <typename Configuration, typename Block>
 class BlockNetwork : public LanguageModel {
  public:
+  using Config = Configuration;
   using BlockState = typename Block::ContainedType::State;
   using States = BlockStates<BlockState>;
 

@@ -100,10 +100,7 @@ class Gpt : public TracedBlockNetwork<GptConfig, GptBlock> {
  public:
   static constexpr std::string_view kKind = "gpt";
 
-  using Config = GptConfig;
-
-  /// Draws the parameters from `seed`; without one they are left to be loaded. On the meta device
-  /// they have sizes and no memory. Throws UsageError on an impossible configuration.
+  /// As ModelKind::make.
   explicit Gpt(const GptConfig& config, std::optional<uint64_t> seed = 0,
                at::Device device = at::kCPU);
 

@@ -21,7 +21,7 @@ class LanguageModel : public SequenceModel {
   virtual int64_t vocabulary() const = 0;  ///< V, the tokens that it knows
   virtual int64_t window() const = 0;      ///< tokens of a training window
   /// Whether it can read past its window; learned positions end there.
-  virtual bool reads_past_window() const = 0;
+  virtual bool reads_past_window() const { return true; }
 
   /// tokens [B, T] int64 -> hidden [B, T, C], after the last norm. dropout_seed as in forward().
   /// Throws UsageError on ids outside the vocabulary and on T > window() where the model

@@ -88,15 +88,11 @@ class MemoryMosaic : public TracedBlockNetwork<MemoryMosaicConfig, MosaicBlock> 
  public:
   static constexpr std::string_view kKind = "memory_mosaic";
 
-  using Config = MemoryMosaicConfig;
-
-  /// Draws the parameters from `seed`; without one they are left to be loaded. On the meta device
-  /// they have sizes and no memory. Throws UsageError on an impossible configuration.
+  /// As ModelKind::make.
   explicit MemoryMosaic(const MemoryMosaicConfig& config, std::optional<uint64_t> seed = 0,
                         at::Device device = at::kCPU);
 
   std::string_view kind() const override { return kKind; }
-  bool reads_past_window() const override { return true; }
   void initialise(uint64_t seed) override;
 
   using OnWeights = std::function<void(int64_t layer, const at::Tensor& weights)>;

@@ -93,15 +93,11 @@ class MemoryMosaicV2 : public TracedBlockNetwork<MemoryMosaicV2Config, MosaicV2B
  public:
   static constexpr std::string_view kKind = "memory_mosaic_v2";
 
-  using Config = MemoryMosaicV2Config;
-
-  /// Draws the parameters from `seed`; without one they are left to be loaded. On the meta device
-  /// they have sizes and no memory. Throws UsageError on an impossible configuration.
+  /// As ModelKind::make.
   explicit MemoryMosaicV2(const MemoryMosaicV2Config& config, std::optional<uint64_t> seed = 0,
                           at::Device device = at::kCPU);
 
   std::string_view kind() const override { return kKind; }
-  bool reads_past_window() const override { return true; }
   at::Tensor hidden(const at::Tensor& tokens, std::optional<uint64_t> dropout_seed = {}) override;
   /// Normal with deviation 1 / sqrt(2 fan_in (layer + 1)), cut at three deviations; embedding
   /// 1 / sqrt(2 C).

@@ -83,8 +83,7 @@ class Stm : public SequenceModel {
   static constexpr std::string_view kKind = "stm";
   using Config = StmConfig;
 
-  /// Draws the parameters from `seed`; without one they are left to be loaded. On the meta device
-  /// they have sizes and no memory. Throws UsageError on an impossible configuration.
+  /// As ModelKind::make.
   explicit Stm(const StmConfig& config, std::optional<uint64_t> seed = 0,
                at::Device device = at::kCPU);
 
