@@ -210,8 +210,4 @@ void Gpt::initialise(uint64_t seed) {
   }
 }
 
-ModelKind gpt_kind() {
-  return model_kind_of<Gpt>("transformer baseline: GPT-2's architecture", gpt_weight_formats());
-}
-
 }  // namespace tessera

@@ -120,9 +120,7 @@ class Gpt : public TracedBlockNetwork<GptConfig, GptBlock> {
   at::Tensor position_embedding_;  // [window, C], undefined unless learned
 };
 
-/// Its entry in model_kinds().
+/// Its entry in model_kinds(). Formats: nanoGPT, and GPT-2 as Hugging Face keeps it.
 ModelKind gpt_kind();
-/// nanoGPT, and GPT-2 as Hugging Face keeps it.
-std::vector<WeightFormat> gpt_weight_formats();
 
 }  // namespace tessera

@@ -1,4 +1,4 @@
-// The formats in which other programs keep the weights of a GPT.
+// A GPT as a kind of model, and the formats in which other programs keep its weights.
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -55,7 +55,7 @@ std::vector<NameRow> gpt2_names() {
 
 }  // namespace
 
-std::vector<WeightFormat> gpt_weight_formats() {
+ModelKind gpt_kind() {
   WeightFormat nano;
   nano.name = "nanogpt";
   nano.names = nano_gpt_names();
@@ -71,7 +71,7 @@ std::vector<WeightFormat> gpt_weight_formats() {
   gpt2.implied = {{"positions", R"("learned")"}, {"gelu", R"("tanh")"}, {"bias", "true"}};
   gpt2.hyper_parameters = gpt_hyper_parameters;
   gpt2.metadata = [](const SequenceModel& m) { return metadata_of_blocks(m, "n_positions"); };
-  return {nano, gpt2};
+  return model_kind_of<Gpt>("transformer baseline: GPT-2's architecture", {nano, gpt2});
 }
 
 }  // namespace tessera

@@ -163,9 +163,4 @@ void MemoryMosaic::initialise(uint64_t seed) {
   }
 }
 
-ModelKind memory_mosaic_kind() {
-  return model_kind_of<MemoryMosaic>("network of associative memories (Zhang et al. 2024)",
-                                     memory_mosaic_weight_formats());
-}
-
 }  // namespace tessera

@@ -107,9 +107,8 @@ class MemoryMosaic : public TracedBlockNetwork<MemoryMosaicConfig, MosaicBlock> 
   double logit_scale() const override;
 };
 
-/// Its entry in model_kinds().
+/// Its entry in model_kinds(). Formats: nanoMosaics, and the library behind the paper in its two
+/// variants.
 ModelKind memory_mosaic_kind();
-/// nanoMosaics, and the library behind the paper in its two variants.
-std::vector<WeightFormat> memory_mosaic_weight_formats();
 
 }  // namespace tessera

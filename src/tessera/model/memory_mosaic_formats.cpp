@@ -1,4 +1,4 @@
-// The formats in which other programs keep the weights of a Memory Mosaic.
+// A Memory Mosaic as a kind of model, and the formats in which other programs keep its weights.
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -107,7 +107,7 @@ std::vector<NameRow> fused_names() {
 
 }  // namespace
 
-std::vector<WeightFormat> memory_mosaic_weight_formats() {
+ModelKind memory_mosaic_kind() {
   WeightFormat nano;
   nano.name = "nanomosaics";
   nano.names = nano_mosaic_names();
@@ -129,7 +129,8 @@ std::vector<WeightFormat> memory_mosaic_weight_formats() {
   fused.names = fused_names();
   fused.variant_of = library.name;
   fused.recognised_by = "blocks.0.attn.leaky_average.linear.weight";
-  return {nano, library, fused};
+  return model_kind_of<MemoryMosaic>("network of associative memories (Zhang et al. 2024)",
+                                     {nano, library, fused});
 }
 
 }  // namespace tessera

@@ -184,10 +184,4 @@ void Stm::initialise(uint64_t seed) {
   head_norm_bias.zero_();
 }
 
-ModelKind stm_kind() {
-  return model_kind_of<Stm>(
-      "two-memory model: item and relational memory; reads and writes vectors",
-      stm_weight_formats());
-}
-
 }  // namespace tessera

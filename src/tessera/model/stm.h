@@ -126,10 +126,7 @@ class Stm : public SequenceModel {
   StmConfig config_;
 };
 
-/// Its entry in model_kinds().
+/// Its entry in model_kinds(). Format: "sam", of thaihungle/SAM, the authors' code.
 ModelKind stm_kind();
-
-/// "sam": thaihungle/SAM, the authors' code.
-std::vector<WeightFormat> stm_weight_formats();
 
 }  // namespace tessera

@@ -1,4 +1,5 @@
-// The format in which the authors' implementation keeps the weights of a two-memory model.
+// A two-memory model as a kind of model, and the format in which its authors' code keeps its
+// weights.
 
 #include <nlohmann/json.hpp>
 
@@ -72,16 +73,17 @@ std::vector<NameRow> names() {
 
 }  // namespace
 
-/// That of `stm_basic.STM` of thaihungle/SAM. A factor that was a constant there is missing in a
-/// state dict, which does not tell its value: such files are refused.
-std::vector<WeightFormat> stm_weight_formats() {
+/// The format is that of `stm_basic.STM` of thaihungle/SAM. A factor that was a constant there is
+/// missing in a state dict, which does not tell its value: such files are refused.
+ModelKind stm_kind() {
   WeightFormat sam;
   sam.name = "sam";
   sam.names = names();
   sam.implied = {{"variant", R"("authors")"}, {"gated", "true"}};
   sam.hyper_parameters = stm_hyper_parameters;
   sam.metadata = stm_metadata;
-  return {sam};
+  return model_kind_of<Stm>(
+      "two-memory model: item and relational memory; reads and writes vectors", {sam});
 }
 
 }  // namespace tessera
