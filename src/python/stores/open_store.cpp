@@ -31,10 +31,6 @@ OpenStore::OpenStore(const std::filesystem::path& folder, std::function<bool()> 
   open_reader();
 }
 
-OpenStore::~OpenStore() {
-  leave_to_parent();
-}
-
 void OpenStore::open_reader() {
   reader_ = std::make_unique<store::MemoStore>(folder_);
   reader_->interrupt_when(interrupts_);

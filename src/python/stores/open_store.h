@@ -22,7 +22,7 @@ class OpenStore {
   /// interrupts: asked while documents are read; where it is true, that ends with Interrupted.
   /// Throws DataError and SystemError as store::MemoStore.
   OpenStore(const std::filesystem::path& folder, std::function<bool()> interrupts);
-  ~OpenStore();
+  ~OpenStore() { leave_to_parent(); }
 
   /// Calls `use` with the store as it is now. Throws what it throws, and UsageError on a closed
   /// store.

@@ -133,7 +133,7 @@ class SlotReaders {
   /// the model does not have.
   std::vector<SlotReader> of(int64_t layer, int64_t head, int64_t slot) const;
   /// Slots of all layers and heads.
-  int64_t slots() const;
+  int64_t slots() const { return weights_.size(0) * weights_.size(1) * weights_.size(2); }
 
  private:
   at::Tensor weights_;   // [L, H, M, 10] float, negative where there was no token

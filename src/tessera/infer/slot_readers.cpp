@@ -154,10 +154,6 @@ std::vector<SlotReader> SlotReaders::of(int64_t layer, int64_t head, int64_t slo
   return readers;
 }
 
-int64_t SlotReaders::slots() const {
-  return weights_.size(0) * weights_.size(1) * weights_.size(2);
-}
-
 nlohmann::ordered_json slot_readers_json(const SlotReaders& readers,
                                          std::span<const Inspection> inspections,
                                          const Tokenizer& tokenizer, size_t most) {

@@ -41,14 +41,6 @@ CorrelationMemory& CorrelationMemory::operator=(const CorrelationMemory& other) 
   return *this = CorrelationMemory(other);
 }
 
-void CorrelationMemory::store(const at::Tensor& keys, const at::Tensor& values) {
-  add(keys, values, 1);
-}
-
-void CorrelationMemory::forget(const at::Tensor& keys, const at::Tensor& values) {
-  add(keys, values, -1);
-}
-
 void CorrelationMemory::add(const at::Tensor& keys, const at::Tensor& values, double sign) {
   const at::NoGradGuard no_grad;
   check_same_type(keys, matrix_, "keys");

@@ -26,9 +26,9 @@ class CorrelationMemory {
   CorrelationMemory& operator=(CorrelationMemory&&) = default;
 
   /// C + keys^T values.
-  void store(const at::Tensor& keys, const at::Tensor& values);
+  void store(const at::Tensor& keys, const at::Tensor& values) { add(keys, values, 1); }
   /// C - keys^T values: removes pairs that were stored, up to rounding.
-  void forget(const at::Tensor& keys, const at::Tensor& values);
+  void forget(const at::Tensor& keys, const at::Tensor& values) { add(keys, values, -1); }
   /// keys C: [n, D] or [D].
   at::Tensor retrieve(const at::Tensor& keys) const;
   /// C + the other's C: the pairs of both.

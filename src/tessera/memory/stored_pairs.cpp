@@ -80,10 +80,6 @@ int64_t StoredPairs::most_pairs() const {
   return counts_.empty() ? 0 : *std::max_element(counts_.begin(), counts_.end());
 }
 
-bool StoredPairs::holds(int64_t pairs) const {
-  return bound() == 0 || most_pairs() + pairs <= bound();
-}
-
 void StoredPairs::check_sizes(int64_t rows, int64_t heads, int64_t width) const {
   if (!keys_.defined()) return;
   TESSERA_CHECK(rows == keys_.size(0) && heads == keys_.size(1) && width == width_,
@@ -218,14 +214,6 @@ void StoredPairs::count_use(const at::Tensor& weights) {
 at::Tensor StoredPairs::floats_of(const at::Tensor& all, int64_t row) const {
   check_rows({row}, rows(), "StoredPairs");
   return ops::as_floats(all[row].narrow(1, 0, counts_[row]), width_);
-}
-
-at::Tensor StoredPairs::keys(int64_t row) const {
-  return floats_of(keys_, row);
-}
-
-at::Tensor StoredPairs::values(int64_t row) const {
-  return floats_of(values_, row);
 }
 
 StoredPairs StoredPairs::stack(const std::vector<const StoredPairs*>& parts) {

@@ -92,8 +92,8 @@ class StoredPairs {
   const std::vector<int64_t>& stored() const { return stored_; }
   /// Keys and values [H, N, D] of one row as they are read, oldest first where nothing was evicted.
   /// Throw UsageError on a row that does not exist.
-  at::Tensor keys(int64_t row) const;
-  at::Tensor values(int64_t row) const;
+  at::Tensor keys(int64_t row) const { return floats_of(keys_, row); }
+  at::Tensor values(int64_t row) const { return floats_of(values_, row); }
 
   /// Rows of several memories below one another, and a choice of rows (a row may be chosen twice).
   /// Throws UsageError where the memories keep their pairs in different ways, on no memory at all
@@ -114,7 +114,7 @@ class StoredPairs {
   int64_t most_pairs() const;
   bool level() const;  // whether all rows hold the same number of pairs
   /// Whether `pairs` more can be stored in every row without evicting one.
-  bool holds(int64_t pairs) const;
+  bool holds(int64_t pairs) const { return bound() == 0 || most_pairs() + pairs <= bound(); }
   void reserve(const at::Tensor& like, int64_t pairs);
   void check_like(const at::Tensor& keys, const at::Tensor& values) const;
   /// Pairs [.., D] in the numbers in which they are stored.

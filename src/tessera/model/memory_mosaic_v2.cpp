@@ -115,15 +115,6 @@ std::pair<at::Tensor, TieredMemoryState> MosaicV2BlockImpl::read(at::Tensor x,
   return {x + persistent(persistent_norm->forward(x), {}), std::move(state)};
 }
 
-void MosaicV2BlockImpl::check_state(const TieredMemoryState& state, int64_t batch) const {
-  context->check_state(state, batch);
-}
-
-TieredMemoryState MosaicV2BlockImpl::state_from(const TensorFile& file, const std::string& prefix,
-                                                PairOptions options) const {
-  return context->state_from(file, prefix, options);
-}
-
 MemoryMosaicV2::MemoryMosaicV2(const MemoryMosaicV2Config& config, std::optional<uint64_t> seed,
                                at::Device device)
     : TracedBlockNetwork(config, device) {

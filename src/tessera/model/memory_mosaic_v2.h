@@ -67,8 +67,10 @@ class MosaicV2BlockImpl : public torch::nn::Module {
                      std::optional<int64_t> delay = {});
   std::pair<at::Tensor, BlockTrace> trace(at::Tensor x);
   std::pair<at::Tensor, State> read(at::Tensor x, State state);
-  void check_state(const State& state, int64_t batch) const;
-  State state_from(const TensorFile& file, const std::string& prefix, PairOptions options) const;
+  void check_state(const State& state, int64_t batch) const { context->check_state(state, batch); }
+  State state_from(const TensorFile& file, const std::string& prefix, PairOptions options) const {
+    return context->state_from(file, prefix, options);
+  }
 
   Norm context_norm = nullptr;
   TieredMemory context = nullptr;

@@ -15,10 +15,6 @@ SequenceState& SequenceState::operator=(const SequenceState& other) {
   return *this = SequenceState(other);
 }
 
-int64_t SequenceState::rows() const {
-  return held_ ? held_->rows() : 0;
-}
-
 const SequenceState::Held& SequenceState::begun(const char* function) const {
   TESSERA_CHECK(rows() > 0, "SequenceState::", function, ": the state has read nothing");
   return *held_;
@@ -34,10 +30,6 @@ SequenceState SequenceState::stack(const std::vector<const SequenceState*>& part
   TESSERA_CHECK(!parts.empty(), "SequenceState::stack: nothing to stack");
   for (const auto* part : parts) part->begun("stack");
   return parts.front()->held_->stack(parts);
-}
-
-NamedTensors SequenceState::tensors() const {
-  return begun("tensors").tensors();
 }
 
 SequenceOutput SequenceModel::step(const at::Tensor& x, SequenceState&& state) {

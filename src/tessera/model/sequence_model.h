@@ -46,7 +46,7 @@ class SequenceState {
   SequenceState& operator=(SequenceState&&) = default;
 
   /// Sequences; 0 before the first step.
-  int64_t rows() const;
+  int64_t rows() const { return held_ ? held_->rows() : 0; }
   /// The chosen sequences, in this order; one may be chosen twice. Throws UsageError before
   /// the first step and on a row that does not exist.
   SequenceState select(const std::vector<int64_t>& rows) const;
@@ -55,7 +55,7 @@ class SequenceState {
   static SequenceState stack(const std::vector<const SequenceState*>& parts);
   /// Everything it is made of, for a file; SequenceModel::state_from restores it. Throws
   /// UsageError before the first step.
-  NamedTensors tensors() const;
+  NamedTensors tensors() const { return begun("tensors").tensors(); }
 
   /// The content. Throws UsageError where it is that of another kind of model, or was moved
   /// into a read().

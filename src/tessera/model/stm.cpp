@@ -122,10 +122,6 @@ at::Tensor Stm::forward(const at::Tensor& x, std::optional<uint64_t>, int64_t fi
   return finish(pass, x, first_output);  // without a state no R is formed after the last step
 }
 
-SequenceState Stm::empty_state() const {
-  return SequenceState(TwoMemoryState());
-}
-
 SequenceOutput Stm::read(const at::Tensor& x, SequenceState&& state, int64_t first_output) {
   at::NoGradGuard no_grad;
   Sequence next = run(x, state.as<TwoMemoryState>(), first_output);

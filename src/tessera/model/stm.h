@@ -104,7 +104,7 @@ class Stm : public SequenceModel {
 
   at::Tensor forward(const at::Tensor& x, std::optional<uint64_t> dropout_seed = {},
                      int64_t first_output = 0) override;
-  SequenceState empty_state() const override;
+  SequenceState empty_state() const override { return SequenceState(TwoMemoryState()); }
   SequenceOutput read(const at::Tensor& x, SequenceState&& state,
                       int64_t first_output = 0) override;
   SequenceState state_from(const TensorFile& file, const SequenceState& empty) const override;

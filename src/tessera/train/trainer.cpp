@@ -147,10 +147,6 @@ bool Trainer::is_evaluated() const {
   return found != logged.end() && !std::isfinite(loss_of(found->second));
 }
 
-bool Trainer::has_ended() const {
-  return state_.step >= config_.steps || !early_end().empty();
-}
-
 std::string Trainer::early_end() const {
   const auto& best = state_.best_validation_loss;
   if (config_.stop_loss > 0 && best && *best <= config_.stop_loss)

@@ -83,7 +83,7 @@ class Trainer {
   StepMetrics train_step();
   void report_step(const StepMetrics& metrics);
   /// After the last step, or where patience is at its end or the loss low enough.
-  bool has_ended() const;
+  bool has_ended() const { return state_.step >= config_.steps || !early_end().empty(); }
   /// Why the training ends before its last step; empty where it does not.
   std::string early_end() const;
   /// Of the coming update.

@@ -51,14 +51,6 @@ ops::KeyParameters KeyExtractorImpl::parameters_for_ops() const {
           kNormEpsilon};
 }
 
-at::Tensor KeyExtractorImpl::decay() const {
-  return parameters_for_ops().decay();
-}
-
-at::Tensor KeyExtractorImpl::scale() const {
-  return parameters_for_ops().scale.value();
-}
-
 ops::Keys KeyExtractorImpl::forward(const at::Tensor& x, const at::Tensor& leaky_average) {
   check_shape(x, {-1, -1, options_.channels}, "KeyExtractor: x");
   return ops::extract_keys(x, parameters_for_ops(), leaky_average, options_.precision);
@@ -81,10 +73,6 @@ void ValueExtractorImpl::reset_scalars() {
 
 ops::ValueParameters ValueExtractorImpl::parameters_for_ops() const {
   return {{projection->weight, projection->bias}, mix, {log_scale, kScalarScaling}, kNormEpsilon};
-}
-
-at::Tensor ValueExtractorImpl::scale() const {
-  return parameters_for_ops().scale.value();
 }
 
 at::Tensor ValueExtractorImpl::raw(const at::Tensor& x) {

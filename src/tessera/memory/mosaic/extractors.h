@@ -70,9 +70,9 @@ class KeyExtractorImpl : public torch::nn::Module {
   /// Gives the per-head scalars their initial values.
   void reset_scalars();
   /// λ per head [H] in (0, 1]: exp(-|leak|).
-  at::Tensor decay() const;
+  at::Tensor decay() const { return parameters_for_ops().decay(); }
   /// Factor of the normalised keys, [H].
-  at::Tensor scale() const;
+  at::Tensor scale() const { return parameters_for_ops().scale.value(); }
 
   torch::nn::Linear projection = nullptr;
   at::Tensor leak;       ///< [H], stored divided by kScalarScaling
@@ -105,7 +105,7 @@ class ValueExtractorImpl : public torch::nn::Module {
   /// Gives the per-head scalars their initial values (`mix`: 0.5, which the networks then draw).
   void reset_scalars();
   /// Factor of the normalised values, [H].
-  at::Tensor scale() const;
+  at::Tensor scale() const { return parameters_for_ops().scale.value(); }
 
   torch::nn::Linear projection = nullptr;
   at::Tensor mix;        ///< c per head, [H]: the share of the present

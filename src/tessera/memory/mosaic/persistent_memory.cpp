@@ -37,10 +37,6 @@ void PersistentMemoryImpl::reset_scalars() {
   log_scale.fill_(kFirstLogScale / kScalarScaling);
 }
 
-at::Tensor PersistentMemoryImpl::scale() const {
-  return parameters_for_ops().scale.value();
-}
-
 at::Tensor PersistentMemoryImpl::forward(const at::Tensor& x,
                                          std::optional<uint64_t> dropout_seed) {
   check_shape(x, {-1, -1, options_.channels}, "PersistentMemory: x");

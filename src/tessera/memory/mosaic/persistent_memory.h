@@ -39,7 +39,7 @@ class PersistentMemoryImpl : public torch::nn::Module {
   /// Gives the per-head scalars their initial values.
   void reset_scalars();
   /// Factor of the reading, [H].
-  at::Tensor scale() const;
+  at::Tensor scale() const { return parameters_for_ops().scale.value(); }
 
   KeyExtractor key = nullptr;
   torch::nn::Linear output = nullptr;

@@ -356,8 +356,4 @@ at::Tensor TwoMemoryPass::relational_memory() {
   return memory.size(0) == B_ ? memory : memory.expand({B_, -1, -1, -1});
 }
 
-TwoMemoryState TwoMemoryPass::state() {
-  return {item_, relational_memory()};
-}
-
 }  // namespace tessera

@@ -260,7 +260,7 @@ class TwoMemoryPass {
   /// R after the steps so far, [B, N, D, D].
   at::Tensor relational_memory();
   /// Both memories after the steps so far.
-  TwoMemoryState state();
+  TwoMemoryState state() { return {item_, relational_memory()}; }
 
  private:
   at::Tensor transferred(const ops::Associations& candidate);

@@ -82,10 +82,6 @@ GradientSums::GradientSums(Processes& processes, const NamedTensors& parameters,
     }
 }
 
-GradientSums::~GradientSums() {
-  for (const auto& unhook : unhooks_) unhook();
-}
-
 void GradientSums::wait() {
   while (sent_ < buckets_.size()) send(buckets_[sent_++]);
   for (Bucket& bucket : buckets_) bucket.sum.get();

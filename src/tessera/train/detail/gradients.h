@@ -41,7 +41,9 @@ class GradientSums {
   /// Watches the next backward pass, the last one of an update.
   GradientSums(Processes& processes, const NamedTensors& parameters,
                WirePrecision wire = WirePrecision::kFloat32);
-  ~GradientSums();
+  ~GradientSums() {
+    for (const auto& unhook : unhooks_) unhook();
+  }
   GradientSums(const GradientSums&) = delete;
   GradientSums& operator=(const GradientSums&) = delete;
 
