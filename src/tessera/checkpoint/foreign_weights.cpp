@@ -203,15 +203,6 @@ std::vector<Parameter> check_parameters(const StateDict& dict,
   return parameters;
 }
 
-void check_tied(const at::Tensor& copy, const at::Tensor& original, const std::string& copy_name,
-                const std::string& original_name, const std::string& path) {
-  if (!copy.equal(original))
-    throw DataError(path,
-                    "tensor '{}' differs from '{}'; the two must be one tied tensor, as these "
-                    "networks share it",
-                    copy_name, original_name);
-}
-
 void load_parameters(const TensorFile& file, const StateDict& dict,
                      const std::vector<Parameter>& parameters, SequenceModel& model) {
   const auto own = model.named_parameters();
@@ -221,8 +212,11 @@ void load_parameters(const TensorFile& file, const StateDict& dict,
       const std::string name = prefixed(dict.prefix, tensor);
       if (!tensor.repeats_other)
         copy_from_form(file.tensors.at(name), tensor, own[own_name]);
-      else if (file.tensors.count(name))
-        check_tied(file.tensors.at(name), file.tensors.at(first), name, first, dict.path);
+      else if (file.tensors.count(name) && !file.tensors.at(name).equal(file.tensors.at(first)))
+        throw DataError(dict.path,
+                        "tensor '{}' differs from '{}'; the two must be one tied tensor, as these "
+                        "networks share it",
+                        name, first);
     }
   }
 }
