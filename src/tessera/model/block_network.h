@@ -19,6 +19,7 @@
 #include "tessera/model/initialisation.h"
 #include "tessera/model/language_model.h"
 #include "tessera/ops/layer_norm.h"
+#include "tessera/ops/weights.h"
 #include "tessera/tensor/check.h"
 
 namespace tessera {
@@ -283,7 +284,8 @@ class TracedBlockNetwork : public BlockNetwork<Config, Block>, public TracedMode
     at::NoGradGuard no_grad;
     const at::Tensor stream = residual.to(at::kDouble);
     const at::Tensor rows =  // [B, C]
-        this->embedding_rows(tokens.to(residual.device()), stream.size(1)).to(at::kDouble) *
+        ops::embedding_rows(this->embedding_, tokens.to(residual.device()), stream.size(1))
+            .to(at::kDouble) *
         this->logit_scale();
     const at::Tensor gained = rows * this->norm_->weight.to(at::kDouble);  // [B, C]
     const at::Tensor deviation =

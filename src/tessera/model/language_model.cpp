@@ -7,7 +7,6 @@
 #include "tessera/model/sequence_model.h"
 #include "tessera/ops/linear.h"
 #include "tessera/ops/linear_cross_entropy.h"
-#include "tessera/ops/weights.h"
 #include "tessera/tensor/check.h"
 
 namespace tessera {
@@ -16,10 +15,6 @@ namespace {
 constexpr int64_t kIgnoredTarget = -1;
 
 }  // namespace
-
-at::Tensor LanguageModel::embedding_rows(const at::Tensor& ids, int64_t channels) const {
-  return ops::embedding_rows(embedding(), ids, channels);
-}
 
 at::Tensor LanguageModel::placed_tokens(const at::Tensor& tokens) const {
   check_shape(tokens, {-1, -1}, "tokens");

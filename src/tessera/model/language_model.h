@@ -53,8 +53,6 @@ class LanguageModel : public SequenceModel {
   virtual double logit_scale() const { return 1.0; }
   virtual ops::Precision precision() const { return ops::Precision::kFloat32; }
 
-  /// Rows of the embedding as floats: ids [..] -> [.., C], of C channels.
-  at::Tensor embedding_rows(const at::Tensor& ids, int64_t channels) const;
   /// The tokens on the model's device. Throws UsageError unless they are [B, T] int64 with ids
   /// in [0, V).
   at::Tensor placed_tokens(const at::Tensor& tokens) const;
