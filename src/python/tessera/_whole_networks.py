@@ -120,7 +120,7 @@ class _LanguageModel(_Network):
 
 
 class MemoryMosaic(_LanguageModel):
-    """The language model of contextual and persistent memories (Zhang et al. 2024, figure 5)."""
+    """The language model of contextual and persistent memories (Zhang et al. 2024, figure 6)."""
 
     kind = "memory_mosaic"
 
