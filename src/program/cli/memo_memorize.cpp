@@ -10,6 +10,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <type_traits>
 
 #include "program/cli/memo_verbs.h"
 #include "program/cli/program.h"
@@ -109,11 +110,12 @@ void settle(store::MemoWriter& writer) {
 }
 
 /// Names the documents that were left out; throws where there are any.
-void refuse(const std::vector<std::string>& refusals, const jobs::Admitted& admitted) {
-  for (const auto& refusal : refusals) say("not memorized: {}\n", refusal);
-  if (!refusals.empty())
-    throw std::runtime_error(fmt::format("{} of {} documents were not memorized", refusals.size(),
-                                         admitted.named.size()));
+void refuse(const jobs::Files::Answer& answer) {
+  const size_t refused = answer.refusals.size();
+  for (const auto& refusal : answer.refusals) say("not memorized: {}\n", refusal);
+  if (refused > 0)
+    throw std::runtime_error(fmt::format("{} of {} documents were not memorized", refused,
+                                         refused + answer.documents.size()));
 }
 
 template <typename Job>
@@ -140,7 +142,7 @@ void run_files(FilesCommand<Job> command) {
   try {
     answer = job.memorize(writer, admitted, on_news, std::ref(*bar));
     bar.emplace(jobs::Erase::kDoing);
-    if constexpr (requires { job.prune; })
+    if constexpr (std::is_same_v<Job, jobs::Update>)
       job.forget_others(writer, admitted, on_news, std::ref(*bar), answer);
   } catch (const Interrupted&) {
     settle(writer);
@@ -151,7 +153,7 @@ void run_files(FilesCommand<Job> command) {
   bar.reset();
   settle(writer);
   if (job.replace) print_counts(answer);
-  refuse(answer.refusals, admitted);
+  refuse(answer);
 }
 
 template <typename Job>

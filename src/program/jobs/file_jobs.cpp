@@ -1,6 +1,7 @@
 #include "program/jobs/file_jobs.h"
 
 #include <fnmatch.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -58,25 +59,34 @@ bool matches(const std::vector<std::string>& globs, const fs::path& relative) {
 }
 
 /// Every regular file below a folder with its path within it, in the order of these; hidden ones,
-/// links and what is excluded left out.
+/// links and what is excluded left out. on_unlisted: told what cannot be listed.
+template <typename OnUnlisted>
 std::vector<std::pair<std::string, std::string>> files_below(const fs::path& folder,
-                                                             std::vector<std::string> globs) {
+                                                             std::vector<std::string> globs,
+                                                             const OnUnlisted& on_unlisted) {
   for (auto& glob : globs_of(folder)) globs.push_back(std::move(glob));
   std::vector<std::pair<std::string, std::string>> files;
+  const auto is_listed = [&](const fs::path& path) {
+    const bool listed = ::euidaccess(path.c_str(), R_OK | X_OK) == 0;
+    if (!listed) on_unlisted(SystemError(path.native(), "read", errno));
+    return listed;
+  };
+  if (!is_listed(folder)) return files;
   std::error_code failure;
   for (auto entry = fs::recursive_directory_iterator(folder);
        entry != fs::recursive_directory_iterator();) {
     const fs::path path = entry->path(), relative = path.lexically_relative(folder);
     const bool left_out = path.filename().native().starts_with('.') || matches(globs, relative);
     const fs::file_type type = entry->symlink_status().type();  // links may lead nowhere
-    if (left_out && type == fs::file_type::directory)
+    if (type == fs::file_type::directory && (left_out || !is_listed(path)))
       entry.disable_recursion_pending();
     else if (!left_out && type == fs::file_type::regular)
       files.emplace_back(relative.native(), path.native());
     entry.increment(failure);
     if (failure) throw SystemError(path.native(), "read", failure.value());
   }
-  if (files.empty()) throw DataError(folder.native(), "holds no text: there is no file below it");
+  if (files.empty())
+    on_unlisted(DataError(folder.native(), "holds no text: there is no file below it"));
   std::ranges::sort(files);
   return files;
 }
@@ -95,41 +105,64 @@ std::vector<FileDocument> documents_in(const std::string& id, const std::string&
   return {{id, path, {}, plain}};
 }
 
-std::vector<FileDocument> documents_of(const Files& files, const std::string& path) {
+template <typename OnUnlisted>
+std::vector<FileDocument> documents_of(const Files& files, const std::string& path,
+                                       const OnUnlisted& on_unlisted) {
   if (path == "-") return {{"", "standard input", read_standard_input()}};
+  if (!is_there(path)) {
+    on_unlisted(SystemError(path, "open", ENOENT));
+    return {};
+  }
   if (!fs::is_directory(path)) return documents_in(fs::path(path).filename(), path, files.plain);
   std::vector<FileDocument> documents;
-  for (const auto& [id, file] : files_below(path, files.exclude))
+  for (const auto& [id, file] : files_below(path, files.exclude, on_unlisted))
     for (auto& document : documents_in(id, file, files.plain))
       documents.push_back(std::move(document));
   return documents;
 }
 
-/// All documents of the request, each with an id of its own.
-std::vector<FileDocument> list_documents(const Files& files) {
+/// Why `document` cannot have the id that `other` has.
+UsageError same_id(const FileDocument& document, const FileDocument& other) {
+  if (other.name == document.name && document.source && other.source == document.source)
+    return UsageError("two lines are {}; give each an \"id\" of its own", document.name);
+  if (other.name == document.name) return UsageError("{} is named twice", document.name);
+  return UsageError(
+      "{} and {} would both be '{}'; memorize the folder above them, or one at a time with --id",
+      other.name, document.name, document.id);
+}
+
+/// The documents of the request, each with an id of its own; of two with one id the first.
+/// refusals: gets what is left out, where the request keeps going.
+std::vector<FileDocument> list_documents(const Files& files, std::vector<std::string>& refusals) {
+  const auto leave_out = [&](const auto& error) {
+    if (!files.keep_going) throw error;
+    refusals.push_back(error.what());
+  };
+  const auto on_unlisted = [&](const auto& error) {
+    if (files.prune) throw error;  // what it held is not known to be gone
+    leave_out(error);
+  };
   std::vector<FileDocument> documents;
   for (const auto& file : files.files)
-    for (auto& document : documents_of(files, file)) documents.push_back(std::move(document));
+    for (auto& document : documents_of(files, file, on_unlisted))
+      documents.push_back(std::move(document));
   if (files.id) {
-    if (documents.size() != 1)
+    if (documents.size() > 1)
       throw UsageError("--id names one document, but there are {}", documents.size());
-    documents.front().id = *files.id;
+    for (auto& document : documents) document.id = *files.id;
   }
-  std::map<std::string, const FileDocument*> names;
-  for (const auto& document : documents) {
+  std::vector<FileDocument> distinct;
+  std::map<std::string, size_t> places;
+  for (auto& document : documents) {
     if (document.id.empty() && !files.id)
       throw UsageError("standard input has no name; give it one with --id");
-    const auto [known, is_new] = names.emplace(document.id, &document);
-    if (is_new) continue;
-    const FileDocument& other = *known->second;
-    if (other.name == document.name && document.source && other.source == document.source)
-      throw UsageError("two lines are {}; give each an \"id\" of its own", document.name);
-    if (other.name == document.name) throw UsageError("{} is named twice", document.name);
-    throw UsageError(
-        "{} and {} would both be '{}'; memorize the folder above them, or one at a time with --id",
-        other.name, document.name, document.id);
+    const auto [known, is_new] = places.emplace(document.id, distinct.size());
+    if (is_new)
+      distinct.push_back(std::move(document));
+    else
+      leave_out(same_id(document, distinct[known->second]));
   }
-  return documents;
+  return distinct;
 }
 
 store::Duplicates duplicates_of(const Files& files) {
@@ -194,7 +227,7 @@ Admitted Files::admitted(const store::MemoWriter& writer) const {
   admitted.metadata = parse_metadata("meta", meta);
   double pairs = static_cast<double>(writer.ledger().totals().pairs);
   size_t number = 0;
-  const std::vector<FileDocument> documents = list_documents(*this);
+  const std::vector<FileDocument> documents = list_documents(*this, admitted.refusals);
   for (const FileDocument& document : documents) {
     if (number++ % shards != shard % shards) continue;
     admitted.named.push_back(document.id);

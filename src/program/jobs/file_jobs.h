@@ -50,7 +50,7 @@ struct Files {
 
   std::vector<std::string> files = {}, exclude = {}, meta = {};
   std::optional<std::string> id = {};
-  bool plain = false, keep_going = false, no_times = false, replace = false;
+  bool plain = false, keep_going = false, no_times = false, replace = false, prune = false;
   size_t shard = 0, shards = 1;  ///< only documents number shard, shard + shards, … from 0
 
   template <typename Visitor>
@@ -88,8 +88,9 @@ struct Files {
     std::function<void(const Forget::Answer&)> pruned = [](const Forget::Answer&) {};
   };
 
-  /// Looks at every document before the first one is stored. Throws UsageError where two would have
-  /// the same id, and, unless keep_going, what is wrong with the first bad one.
+  /// Looks at every document before the first one is stored. Throws what is wrong with the first
+  /// bad one, also UsageError where it has the id of another; keep_going leaves those out, but with
+  /// prune not what cannot be listed: a missing, an empty or an unreadable folder.
   Admitted admitted(const store::MemoWriter& writer) const;
   /// Memorizes them; progress is counted in bytes, also after each document. Throws Interrupted
   /// where on_progress does; whole documents are kept then.
@@ -116,8 +117,6 @@ struct Update : Files {
   static constexpr std::string_view kHelp =
       "Memorize what is new or has changed: a changed document is forgotten and memorized again in "
       "one step, an unchanged one is left as it is";
-
-  bool prune = false;
 
   Update() { replace = true; }
 

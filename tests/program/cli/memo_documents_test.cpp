@@ -70,6 +70,11 @@ TEST_F(MemoDocuments, AnEmptyOrMissingFileIsLeftOutAndNamed) {
   EXPECT_THAT(run.err, HasSubstr("2 of 4 documents were not memorized"));
   expect_refused(memo({"memorize", create("other"), path("poems")}), 3,
                  "poems/empty: is empty; --keep-going leaves it out");
+  // What a missing folder held may not be gone: its disk may be away.
+  EXPECT_EQ(memo({"update", store, path("poems"), "--keep-going"}).status, 1);
+  expect_refused(memo({"update", store, path("missing"), "--keep-going", "--prune"}), 1,
+                 "missing: cannot open");
+  EXPECT_EQ(json({"documents", store})["data"].size(), 2u);
   const Outcome alone = memo({"memorize", create("third"), path("poems/empty")});
   expect_refused(alone, 3, "poems/empty: is empty");
   EXPECT_THAT(alone.err, Not(HasSubstr("--keep-going")));
@@ -105,8 +110,12 @@ TEST_F(MemoDocuments, ReadsPagesAndLinesAndForgetsALineAlone) {
   EXPECT_EQ(json({"documents", plain})["data"].size(), 2u);
 
   write_text(path("in/c.jsonl"), "{\"text\": \"a\"}\n{\"id\": 1, \"text\": \"b\"}\n");
-  expect_refusals({{{"memorize", create("twice"), path("in")}, "c.jsonl:1; give each an \"id\""}},
-                  2);
+  const std::string twice = create("twice");
+  expect_refusals({{{"memorize", twice, path("in")}, "c.jsonl:1; give each an \"id\""}}, 2);
+  const Outcome left_out = memo({"memorize", twice, path("in/c.jsonl"), "--keep-going"});
+  EXPECT_EQ(left_out.status, 1);
+  EXPECT_THAT(left_out.err, HasSubstr("1 of 2 documents were not memorized"));
+  EXPECT_EQ(json({"documents", twice})["data"].size(), 1u);
   write_text(path("in/c.jsonl"), "{\"text\": \"a\"}\n{\"txt\": \"b\"}\n");
   expect_refusals({{{"memorize", create("third"), path("in")}, "c.jsonl: line 2"}}, 3);
 }

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <optional>
@@ -133,6 +134,37 @@ TEST_F(StoreJobs, AFileThatHasGoneMeanwhileIsLeftOutWhereAsked) {
   EXPECT_THAT(answer.refusals, ElementsAre(HasSubstr("texts/b")));
   job.keep_going = false;
   EXPECT_THROW(job.memorize(writer, admitted, Files::OnNews(), kSilent), std::runtime_error);
+}
+
+/// While it lives, files are opened as by a user who owns none; root may read everything.
+struct AsNobody {
+  AsNobody() {
+    if (::getuid() == 0) EXPECT_EQ(::seteuid(65534), 0);
+  }
+  ~AsNobody() { EXPECT_EQ(::seteuid(::getuid()), 0); }
+};
+
+TEST_F(StoreJobs, AFolderThatMayNotBeReadIsLeftOutWhereAskedButNotWhereOthersAreForgotten) {
+  namespace fs = std::filesystem;
+  write_file(folder_ / "texts/a", "The raven sat\nabove the Door.\n");
+  write_file(folder_ / "texts/closed/b", "The lamp was lit\nbeside the door.\n");
+  fs::permissions(folder_.path(), fs::perms::others_all, fs::perm_options::add);
+  fs::permissions(folder_ / "texts/closed", fs::perms::none);
+  MemoWriter writer(store());
+  Update job;
+  job.files = {(folder_ / "texts").native()};
+  const auto admitted = [&] {
+    const AsNobody nobody;
+    return job.admitted(writer);
+  };
+  EXPECT_THAT(message_of<SystemError>(admitted), HasSubstr("texts/closed: cannot read"));
+  job.keep_going = true;
+  const Admitted list = admitted();
+  EXPECT_THAT(list.named, ElementsAre("a"));
+  EXPECT_THAT(list.refusals, ElementsAre(HasSubstr("texts/closed: cannot read")));
+  job.prune = true;
+  EXPECT_THAT(message_of<SystemError>(admitted), HasSubstr("texts/closed: cannot read"));
+  fs::permissions(folder_ / "texts/closed", fs::perms::owner_all);
 }
 
 TEST_F(StoreJobs, FindCountsAllPlacesAndShowsTheFirst) {
