@@ -22,10 +22,9 @@ using testing::Not;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-std::size_t count(const std::string& text, const std::string& part) {
-  std::size_t found = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
-    ++found;
+size_t count(const std::string& text, const std::string& part) {
+  size_t found = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
   return found;
 }
 
@@ -293,7 +292,7 @@ TEST(ThinLine, KeepsTheEndsAndTheSpike) {
   EXPECT_EQ(kept.back(), 999u);
   EXPECT_THAT(kept, testing::Contains(432u));
   EXPECT_TRUE(std::is_sorted(kept.begin(), kept.end()));
-  EXPECT_EQ(thin_line({1, 2}, {3, 4}, 20), (std::vector<std::size_t>{0, 1}));
+  EXPECT_EQ(thin_line({1, 2}, {3, 4}, 20), (std::vector<size_t>{0, 1}));
   EXPECT_TRUE(thin_line({}, {}, 20).empty());
 }
 

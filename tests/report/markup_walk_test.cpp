@@ -52,12 +52,12 @@ std::string element_name(const std::string& tag) {
 
 std::string markup_fault(const std::string& document) {
   std::vector<std::string> open;
-  std::size_t at = document.starts_with("<!DOCTYPE html>") ? 15 : 0;
+  size_t at = document.starts_with("<!DOCTYPE html>") ? 15 : 0;
   while (true) {
-    const std::size_t start = document.find('<', at);
+    const size_t start = document.find('<', at);
     if (has_bare_ampersand(document.substr(at, start - at))) return "bare & in text";
     if (start == std::string::npos) break;
-    const std::size_t end = document.find('>', start);
+    const size_t end = document.find('>', start);
     if (end == std::string::npos) return "tag without an end";
     std::string tag = document.substr(start + 1, end - start - 1);
     at = end + 1;

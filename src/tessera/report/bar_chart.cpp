@@ -27,19 +27,17 @@ void BarChart::add(std::string name, std::vector<double> values, std::vector<dou
   bars_.push_back({std::move(name), std::move(values), std::move(spreads)});
 }
 
-void BarChart::draw_bars(SvgWriter& svg, const Box& plot, const AxisMap& y,
-                         std::size_t index) const {
+void BarChart::draw_bars(SvgWriter& svg, const Box& plot, const AxisMap& y, size_t index) const {
   const Bars& bars = bars_[index];
-  const double group_width = plot.width() / static_cast<double>(groups_.size());
-  const double room = std::min(0.76 * group_width, 44.0 * static_cast<double>(bars_.size()));
-  const double step = room / static_cast<double>(bars_.size());
+  const double group_width = plot.width() / groups_.size();
+  const double room = std::min(0.76 * group_width, 44.0 * bars_.size());
+  const double step = room / bars_.size();
   const double bar_width = step > 4 ? step - 1.5 : step;
   const std::string colour = fmt::format("s{}", index % kSeriesColours);
-  for (std::size_t group = 0; group < groups_.size(); ++group) {
+  for (size_t group = 0; group < groups_.size(); ++group) {
     const double value = bars.values[group];
     if (!y.can_show(value)) continue;
-    const double left = plot.left + (static_cast<double>(group) + 0.5) * group_width - room / 2 +
-                        static_cast<double>(index) * step;
+    const double left = plot.left + (group + 0.5) * group_width - room / 2 + index * step;
     const double top = std::min(y.pixel(value), y.pixel(0));
     const double height = std::abs(y.pixel(value) - y.pixel(0));
     std::string tip =
@@ -57,9 +55,9 @@ void BarChart::draw_bars(SvgWriter& svg, const Box& plot, const AxisMap& y,
 
 Drawing BarChart::draw(ChartWidth width) const {
   std::vector<double> reach;
-  std::size_t shown = 0;
+  size_t shown = 0;
   for (const Bars& bars : bars_) {
-    for (std::size_t group = 0; group < groups_.size(); ++group) {
+    for (size_t group = 0; group < groups_.size(); ++group) {
       if (!std::isfinite(bars.values[group])) continue;
       ++shown;
       const double spread = bars.spreads.empty() ? 0 : std::abs(bars.spreads[group]);
@@ -74,7 +72,7 @@ Drawing BarChart::draw(ChartWidth width) const {
   AxisMap y({.label = y_label_}, reach);
   const Ticks ticks = y.ticks(frame.is_narrow() ? 5 : 6);
   std::vector<LegendEntry> legend;
-  for (std::size_t i = 0; i < bars_.size() && bars_.size() > 1; ++i) {
+  for (size_t i = 0; i < bars_.size() && bars_.size() > 1; ++i) {
     legend.push_back(
         {bars_[i].name, fmt::format("s{}", i % kSeriesColours), 0, LegendEntry::Kind::kBar});
   }
@@ -83,7 +81,7 @@ Drawing BarChart::draw(ChartWidth width) const {
   const Box& plot = frame.plot();
   y.set_pixels(plot.bottom, plot.top);
   frame.draw_y_axis(y, ticks);
-  for (std::size_t i = 0; i < bars_.size() && !groups_.empty(); ++i) draw_bars(svg, plot, y, i);
+  for (size_t i = 0; i < bars_.size() && !groups_.empty(); ++i) draw_bars(svg, plot, y, i);
   svg.line(plot.left, y.pixel(0), plot.right, y.pixel(0), "axis");
   frame.draw_x_names(groups_, x_label_);
   if (shown == 0) frame.draw_empty_note();
@@ -95,7 +93,7 @@ Table BarChart::numbers() const {
   Table table("", {"series", x_label_.empty() ? "group" : x_label_,
                    y_label_.empty() ? "value" : y_label_, "spread"});
   for (const Bars& bars : bars_) {
-    for (std::size_t group = 0; group < groups_.size(); ++group) {
+    for (size_t group = 0; group < groups_.size(); ++group) {
       table.add_row({bars.name, groups_[group], bars.values[group],
                      bars.spreads.empty() ? Cell() : Cell(bars.spreads[group])});
     }

@@ -28,7 +28,7 @@ class BarChart : public Chart {
     std::vector<double> values;
     std::vector<double> spreads;
   };
-  void draw_bars(SvgWriter& svg, const Box& plot, const AxisMap& y, std::size_t index) const;
+  void draw_bars(SvgWriter& svg, const Box& plot, const AxisMap& y, size_t index) const;
 
   std::vector<std::string> groups_;
   std::string x_label_;

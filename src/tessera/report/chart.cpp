@@ -80,16 +80,16 @@ void ChartFrame::place_plot(double left_margin, double right_margin, double heig
   cursor_ += height;
 }
 
-std::vector<Box> ChartFrame::place_tiles(std::size_t count, double aspect) {
+std::vector<Box> ChartFrame::place_tiles(size_t count, double aspect) {
   constexpr double kGap = 8, kNameRoom = 20;
-  const std::size_t in_row = is_narrow() ? 2 : 4, rows = (count + in_row - 1) / in_row;
-  const double side = (width_ - 2 * kEdge + kGap) / static_cast<double>(in_row) - kGap;
+  const size_t in_row = is_narrow() ? 2 : 4, rows = (count + in_row - 1) / in_row;
+  const double side = (width_ - 2 * kEdge + kGap) / in_row - kGap;
   const double row_height = side * aspect + kNameRoom + kGap;
-  place_plot(0, 0, row_height * static_cast<double>(rows));
+  place_plot(0, 0, row_height * rows);
   std::vector<Box> tiles;
-  for (std::size_t i = 0; i < count; ++i) {
-    const double left = plot_.left + static_cast<double>(i % in_row) * (side + kGap);
-    const double top = plot_.top + static_cast<double>(i / in_row) * row_height;
+  for (size_t i = 0; i < count; ++i) {
+    const double left = plot_.left + (i % in_row) * (side + kGap);
+    const double top = plot_.top + (i / in_row) * row_height;
     tiles.push_back({left, top, left + side, top + side * aspect});
   }
   return tiles;
@@ -133,14 +133,14 @@ void ChartFrame::draw_x_axis(const AxisMap& x, const Ticks& ticks) {
 }
 
 void ChartFrame::draw_x_names(const std::vector<std::string>& names, const std::string& label) {
-  const double step = plot_.width() / static_cast<double>(std::max<std::size_t>(names.size(), 1));
+  const double step = plot_.width() / std::max<size_t>(names.size(), 1);
   const double widest = widest_text(names);
   const double allowed = std::max(step - 4, std::min(widest, 90.0));
   const double needed = std::min(widest, allowed) + 8;
-  const auto stride = std::max<std::size_t>(1, static_cast<std::size_t>(std::ceil(needed / step)));
-  for (std::size_t i = 0; i < names.size(); i += stride) {
-    svg_.text(plot_.left + (static_cast<double>(i) + 0.5) * step, plot_.bottom + 18,
-              shorten_text(names[i], allowed), "muted", Anchor::kMiddle);
+  const auto stride = std::max<size_t>(1, static_cast<size_t>(std::ceil(needed / step)));
+  for (size_t i = 0; i < names.size(); i += stride) {
+    svg_.text(plot_.left + (i + 0.5) * step, plot_.bottom + 18, shorten_text(names[i], allowed),
+              "muted", Anchor::kMiddle);
   }
   draw_x_label(label);
 }

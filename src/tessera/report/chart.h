@@ -63,7 +63,7 @@ class ChartFrame {
   const Box& plot() const { return plot_; }
   /// Places for `count` equal tiles below the head, four in a row (two on a telephone), each
   /// `aspect` times as high as wide, with room for a line of text below. The plot is all of them.
-  std::vector<Box> place_tiles(std::size_t count, double aspect);
+  std::vector<Box> place_tiles(size_t count, double aspect);
   void draw_tile_name(const Box& tile, const std::string& name);
 
   void draw_y_axis(const AxisMap& y, const Ticks& ticks);

@@ -12,7 +12,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t kDrawnCells = 64;
+constexpr size_t kDrawnCells = 64;
 
 int srgb(double linear) {
   const double value = std::clamp(linear, 0.0, 1.0);
@@ -42,7 +42,7 @@ std::string hex(const std::array<int, 3>& colour) {
   return fmt::format("#{:02x}{:02x}{:02x}", colour[0], colour[1], colour[2]);
 }
 
-std::string span_name(const std::vector<std::string>& names, std::size_t first, std::size_t last) {
+std::string span_name(const std::vector<std::string>& names, size_t first, size_t last) {
   return first == last ? names[first] : names[first] + " to " + names[last];
 }
 
@@ -66,8 +66,8 @@ std::array<int, 3> heat_colour(double share) {
 
 // The matrix as it is drawn: `rows` x `columns` blocks of the values, each its block's mean.
 struct HeatMap::Blocks {
-  std::size_t rows = 0;
-  std::size_t columns = 0;
+  size_t rows = 0;
+  size_t columns = 0;
   std::vector<double> means;
 };
 
@@ -91,7 +91,7 @@ void HeatMap::set_values(std::vector<double> values) {
   values_ = std::move(values);
 }
 
-void HeatMap::mark(std::size_t row, std::size_t column) {
+void HeatMap::mark(size_t row, size_t column) {
   check_argument(row < rows_.size() && column < columns_.size(),
                  "HeatMap: '{}' has {} x {} cells, cannot mark ({}, {})", title(), rows_.size(),
                  columns_.size(), row, column);
@@ -102,32 +102,32 @@ HeatMap::Blocks HeatMap::blocks() const {
   Blocks result{std::min(rows_.size(), kDrawnCells), std::min(columns_.size(), kDrawnCells), {}};
   std::vector<double> sums(result.rows * result.columns, 0);
   std::vector<double> counts(sums.size(), 0);
-  for (std::size_t i = 0; i < values_.size(); ++i) {
+  for (size_t i = 0; i < values_.size(); ++i) {
     if (!std::isfinite(values_[i])) continue;
-    const std::size_t row = i / columns_.size() * result.rows / rows_.size();
-    const std::size_t column = i % columns_.size() * result.columns / columns_.size();
+    const size_t row = i / columns_.size() * result.rows / rows_.size();
+    const size_t column = i % columns_.size() * result.columns / columns_.size();
     sums[row * result.columns + column] += values_[i];
     counts[row * result.columns + column] += 1;
   }
-  for (std::size_t i = 0; i < sums.size(); ++i)
+  for (size_t i = 0; i < sums.size(); ++i)
     result.means.push_back(counts[i] > 0 ? sums[i] / counts[i] : std::nan(""));
   return result;
 }
 
 void HeatMap::draw_cells(SvgWriter& svg, const Box& plot, const AxisMap& colours,
                          const Blocks& blocks) const {
-  const double width = plot.width() / static_cast<double>(blocks.columns);
-  const double height = plot.height() / static_cast<double>(blocks.rows);
+  const double width = plot.width() / blocks.columns;
+  const double height = plot.height() / blocks.rows;
   const double gap = std::min(width, height) > 8 ? 1 : 0;
   const double negligible = 1e-3 * (colours.high() - colours.low());
-  const auto first = [](std::size_t block, std::size_t drawn, std::size_t all) {
+  const auto first = [](size_t block, size_t drawn, size_t all) {
     return (block * all + drawn - 1) / drawn;
   };
-  for (std::size_t row = 0; row < blocks.rows; ++row) {
-    for (std::size_t column = 0; column < blocks.columns; ++column) {
+  for (size_t row = 0; row < blocks.rows; ++row) {
+    for (size_t column = 0; column < blocks.columns; ++column) {
       const double value = blocks.means[row * blocks.columns + column];
-      const double x = plot.left + static_cast<double>(column) * width;
-      const double y = plot.top + static_cast<double>(row) * height;
+      const double x = plot.left + column * width;
+      const double y = plot.top + row * height;
       const std::string place = span_name(rows_, first(row, blocks.rows, rows_.size()),
                                           first(row + 1, blocks.rows, rows_.size()) - 1) +
                                 ", " +
@@ -151,10 +151,10 @@ void HeatMap::draw_cells(SvgWriter& svg, const Box& plot, const AxisMap& colours
 }
 
 void HeatMap::draw_row_names(SvgWriter& svg, const Box& plot) const {
-  const double step = plot.height() / static_cast<double>(rows_.size());
+  const double step = plot.height() / rows_.size();
   double free_from = 0;
-  for (std::size_t row = 0; row < rows_.size(); ++row) {
-    const double y = plot.top + (static_cast<double>(row) + 0.5) * step;
+  for (size_t row = 0; row < rows_.size(); ++row) {
+    const double y = plot.top + (row + 0.5) * step;
     if (y < free_from) continue;
     svg.text(plot.left - 8, y + 4, shorten_text(rows_[row], 120), "muted", Anchor::kEnd);
     free_from = y + 15;
@@ -193,10 +193,8 @@ Drawing HeatMap::draw(ChartWidth width) const {
   const double left = std::min(widest_text(rows_), 120.0) + 10;
   const double right = 26 + label_room(ticks);
   const double room = frame.width() - 32 - left - right;
-  const double cell =
-      std::clamp(room / static_cast<double>(std::max<std::size_t>(drawn.columns, 1)), 3.0, 34.0);
-  const double height =
-      std::clamp(cell * static_cast<double>(drawn.rows), 60.0, frame.is_narrow() ? 300.0 : 460.0);
+  const double cell = std::clamp(room / std::max<size_t>(drawn.columns, 1), 3.0, 34.0);
+  const double height = std::clamp(cell * drawn.rows, 60.0, frame.is_narrow() ? 300.0 : 460.0);
   frame.place_plot(left, right, height);
   const Box& plot = frame.plot();
   if (!std::ranges::any_of(drawn.means, [&](double value) { return colours.can_show(value); }))
@@ -206,10 +204,10 @@ Drawing HeatMap::draw(ChartWidth width) const {
     draw_row_names(svg, plot);
   }
   for (const auto& [row, column] : marked_) {
-    const double cell_width = plot.width() / static_cast<double>(columns_.size());
-    const double cell_height = plot.height() / static_cast<double>(rows_.size());
-    svg.rect(plot.left + static_cast<double>(column) * cell_width,
-             plot.top + static_cast<double>(row) * cell_height, cell_width, cell_height, "marked");
+    const double cell_width = plot.width() / columns_.size();
+    const double cell_height = plot.height() / rows_.size();
+    svg.rect(plot.left + column * cell_width, plot.top + row * cell_height, cell_width, cell_height,
+             "marked");
   }
   draw_key(svg, plot, colours);
   frame.draw_x_names(columns_, column_label_);
@@ -225,9 +223,9 @@ Table HeatMap::numbers() const {
   std::vector<std::string> header = {row_label_.empty() ? "row" : row_label_};
   header.insert(header.end(), columns_.begin(), columns_.end());
   Table table("", header);
-  for (std::size_t row = 0; row < rows_.size(); ++row) {
+  for (size_t row = 0; row < rows_.size(); ++row) {
     std::vector<Cell> cells = {rows_[row]};
-    for (std::size_t column = 0; column < columns_.size(); ++column)
+    for (size_t column = 0; column < columns_.size(); ++column)
       cells.push_back(values_[row * columns_.size() + column]);
     table.add_row(std::move(cells));
   }

@@ -26,7 +26,7 @@ class HeatMap : public Chart {
   /// Row-major, rows x columns. Throws UsageError on another size.
   void set_values(std::vector<double> values);
   /// Frames a cell. Throws UsageError outside the matrix.
-  void mark(std::size_t row, std::size_t column);
+  void mark(size_t row, size_t column);
 
   Drawing draw(ChartWidth width) const override;
   /// One line per row: its name, then its values.
@@ -46,7 +46,7 @@ class HeatMap : public Chart {
   std::string row_label_;
   std::string column_label_;
   std::vector<double> values_;
-  std::vector<std::pair<std::size_t, std::size_t>> marked_;
+  std::vector<std::pair<size_t, size_t>> marked_;
 };
 
 /// The colour scale of heat maps: share in [0, 1] -> red, green, blue in [0, 255]. Lightness rises

@@ -43,14 +43,14 @@ Table LineChart::numbers() const {
 
 namespace {
 
-constexpr std::size_t kDrawnPoints = 300;
-constexpr std::size_t kVisibleMarkers = 40;
-constexpr std::size_t kHoverPoints = 80;
-constexpr std::size_t kHoverPerMarker = 10;  // on a line of many points
-constexpr std::size_t kNamesAtLines = 10;
+constexpr size_t kDrawnPoints = 300;
+constexpr size_t kVisibleMarkers = 40;
+constexpr size_t kHoverPoints = 80;
+constexpr size_t kHoverPerMarker = 10;  // on a line of many points
+constexpr size_t kNamesAtLines = 10;
 constexpr double kEndNamesRoom = 220;
 constexpr double kMarkNameHeight = 16;
-constexpr std::size_t kMarkRows = 2;
+constexpr size_t kMarkRows = 2;
 
 struct Pixel {
   double x = 0;
@@ -58,7 +58,7 @@ struct Pixel {
 };
 
 // A stretch of a line without gaps, thinned: indices into the series' points.
-using Stretch = std::vector<std::size_t>;
+using Stretch = std::vector<size_t>;
 
 std::string colour_class(int colour) {
   return colour < 0 ? "" : fmt::format("s{}", colour % kSeriesColours);
@@ -81,19 +81,19 @@ class LineChartDrawing {
   Pixel pixel(const ChartPoint& point) const { return {x_.pixel(point.x), y_.pixel(point.y)}; }
   std::vector<Stretch> stretches(const Series& series) const;
   void choose_colours();
-  bool is_named_by_ours(std::size_t index) const;
-  std::string reference_classes(std::size_t index) const;
+  bool is_named_by_ours(size_t index) const;
+  std::string reference_classes(size_t index) const;
   bool has_markers(const Series& series) const;
   std::vector<std::string> names() const;
-  LegendEntry entry_of(std::size_t index) const;
+  LegendEntry entry_of(size_t index) const;
   std::vector<LegendEntry> legend() const;
   void draw_marks();
-  void draw_series(std::size_t index);
+  void draw_series(size_t index);
   void draw_spread(const Series& series, const Stretch& stretch, const std::string& colour);
   void draw_markers(const Series& series, const std::vector<Stretch>& stretches,
                     const std::string& colour, int shape);
   std::string tip(const Series& series, const ChartPoint& point) const;
-  std::string description(std::size_t shown) const;
+  std::string description(size_t shown) const;
 
   const LineChart& chart_;
   const Axis& x_axis_;
@@ -154,39 +154,39 @@ void LineChartDrawing::choose_colours() {
   colours_.assign(all.size(), -1);
   const auto colour_of_name = [&](const std::string& name) {
     int colour = -1;
-    for (std::size_t i = 0; i < all.size(); ++i)
+    for (size_t i = 0; i < all.size(); ++i)
       if (colours_[i] >= 0 && all[i].name == name) colour = colours_[i];
     return colour;
   };
   int next = 0;
-  for (std::size_t i = 0; i < all.size(); ++i) {
+  for (size_t i = 0; i < all.size(); ++i) {
     if (all[i].style == SeriesStyle::kLine || all[i].style == SeriesStyle::kPoints)
       colours_[i] = next++;
   }
-  for (std::size_t i = 0; i < all.size(); ++i) {
+  for (size_t i = 0; i < all.size(); ++i) {
     if (!stands_beside(all[i])) continue;
     colours_[i] = colour_of_name(all[i].name);
     if (colours_[i] < 0) colours_[i] = next++;
   }
-  for (std::size_t i = 0; i < all.size(); ++i) {
+  for (size_t i = 0; i < all.size(); ++i) {
     if (all[i].style == SeriesStyle::kReference && !all[i].colour_of.empty())
       colours_[i] = colour_of_name(all[i].colour_of);
   }
 }
 
 // The grey references of one chart are dashed in different ways.
-std::string LineChartDrawing::reference_classes(std::size_t index) const {
+std::string LineChartDrawing::reference_classes(size_t index) const {
   if (colours_[index] >= 0) return colour_class(colours_[index]) + " reference coloured";
   const auto& all = chart_.series();
   std::ptrdiff_t before = 0;
-  for (std::size_t i = 0; i < index; ++i)
+  for (size_t i = 0; i < index; ++i)
     before += all[i].style == SeriesStyle::kReference && colours_[i] < 0;
   constexpr const char* kClasses[] = {"reference", "reference second", "reference third"};
   return kClasses[before % 3];
 }
 
 // Whether this is a published or hollow series beside one of ours that already carries its name.
-bool LineChartDrawing::is_named_by_ours(std::size_t index) const {
+bool LineChartDrawing::is_named_by_ours(size_t index) const {
   const auto& all = chart_.series();
   if (!stands_beside(all[index])) return false;
   return std::any_of(all.begin(), all.end(), [&](const Series& other) {
@@ -205,12 +205,12 @@ bool LineChartDrawing::has_markers(const Series& series) const {
 
 std::vector<std::string> LineChartDrawing::names() const {
   std::vector<std::string> result;
-  for (std::size_t i = 0; i < chart_.series().size(); ++i)
+  for (size_t i = 0; i < chart_.series().size(); ++i)
     if (!is_named_by_ours(i)) result.push_back(legend_name(chart_.series()[i]));
   return result;
 }
 
-LegendEntry LineChartDrawing::entry_of(std::size_t index) const {
+LegendEntry LineChartDrawing::entry_of(size_t index) const {
   using Kind = LegendEntry::Kind;
   const Series& series = chart_.series()[index];
   const std::string name = legend_name(series);
@@ -236,7 +236,7 @@ std::vector<LegendEntry> LineChartDrawing::legend() const {
   const auto& all = chart_.series();
   bool any_published = false;
   std::string hollow;
-  for (std::size_t i = 0; i < all.size(); ++i) {
+  for (size_t i = 0; i < all.size(); ++i) {
     any_published = any_published || all[i].style == SeriesStyle::kPublished;
     if (all[i].style == SeriesStyle::kHollow && is_named_by_ours(i)) hollow = all[i].is;
     if (names_at_lines_ || is_named_by_ours(i)) continue;
@@ -252,7 +252,7 @@ std::vector<LegendEntry> LineChartDrawing::legend() const {
 
 std::vector<Stretch> LineChartDrawing::stretches(const Series& series) const {
   std::vector<Stretch> all(1);
-  for (std::size_t i = 0; i < series.points.size(); ++i) {
+  for (size_t i = 0; i < series.points.size(); ++i) {
     if (can_show(series.points[i])) {
       all.back().push_back(i);
     } else if (!all.back().empty()) {
@@ -262,12 +262,12 @@ std::vector<Stretch> LineChartDrawing::stretches(const Series& series) const {
   if (all.back().empty()) all.pop_back();
   for (Stretch& stretch : all) {
     std::vector<double> x, y;
-    for (const std::size_t i : stretch) {
+    for (const size_t i : stretch) {
       x.push_back(pixel(series.points[i]).x);
       y.push_back(pixel(series.points[i]).y);
     }
     Stretch kept;
-    for (const std::size_t i : thin_line(x, y, kDrawnPoints)) kept.push_back(stretch[i]);
+    for (const size_t i : thin_line(x, y, kDrawnPoints)) kept.push_back(stretch[i]);
     stretch = std::move(kept);
   }
   return all;
@@ -294,7 +294,7 @@ void LineChartDrawing::draw_spread(const Series& series, const Stretch& stretch,
   };
   std::string upper, lower;
   bool any = false;
-  for (std::size_t i = 0; i < stretch.size(); ++i) {
+  for (size_t i = 0; i < stretch.size(); ++i) {
     const ChartPoint& high = series.points[stretch[i]];
     const ChartPoint& low = series.points[stretch[stretch.size() - 1 - i]];
     any = any || std::isfinite(high.spread);
@@ -306,7 +306,7 @@ void LineChartDrawing::draw_spread(const Series& series, const Stretch& stretch,
     svg_.path(upper + lower + "Z", colour + " band");
     return;
   }
-  for (const std::size_t i : stretch) {
+  for (const size_t i : stretch) {
     const ChartPoint& point = series.points[i];
     const double x = x_.pixel(point.x);
     svg_.path(path_point('M', x, edge(point, 1)) + path_point('L', x, edge(point, -1)),
@@ -318,16 +318,16 @@ void LineChartDrawing::draw_spread(const Series& series, const Stretch& stretch,
 // so that lines can be told apart without their colours.
 void LineChartDrawing::draw_markers(const Series& series, const std::vector<Stretch>& stretches,
                                     const std::string& colour, int shape) {
-  std::size_t shown = 0;
+  size_t shown = 0;
   for (const Stretch& stretch : stretches) shown += stretch.size();
   const bool hollow = stands_beside(series);
   const bool some_visible = has_markers(series);
-  const std::size_t marked = 3 * static_cast<std::size_t>(shape) % kHoverPerMarker;
+  const size_t marked = 3 * shape % kHoverPerMarker;
   for (const Stretch& stretch : stretches) {
     const bool all_visible = hollow || shown <= kVisibleMarkers || stretch.size() == 1 ||
                              series.style == SeriesStyle::kPoints;
-    const std::size_t stride = all_visible ? 1 : (stretch.size() + kHoverPoints - 1) / kHoverPoints;
-    for (std::size_t i = 0; i < stretch.size(); i += stride) {
+    const size_t stride = all_visible ? 1 : (stretch.size() + kHoverPoints - 1) / kHoverPoints;
+    for (size_t i = 0; i < stretch.size(); i += stride) {
       const ChartPoint& point = series.points[stretch[i]];
       const Pixel at = pixel(point);
       const bool visible = all_visible || (some_visible && i / stride % kHoverPerMarker == marked);
@@ -351,13 +351,13 @@ void LineChartDrawing::draw_marks() {
     const auto row =
         std::find_if(free_from.begin(), free_from.end(), [x](double free) { return free <= x; });
     if (row == free_from.end() || end > plot.right) continue;
-    const auto below = static_cast<double>(row - free_from.begin());
-    svg_.text(x + 4, plot.top + 12 + kMarkNameHeight * below, mark.name, "muted");
+    svg_.text(x + 4, plot.top + 12 + kMarkNameHeight * (row - free_from.begin()), mark.name,
+              "muted");
     *row = end + 4;
   }
 }
 
-void LineChartDrawing::draw_series(std::size_t index) {
+void LineChartDrawing::draw_series(size_t index) {
   const Series& series = chart_.series()[index];
   const std::string colour = colour_class(colours_[index]);
   const std::vector<Stretch> parts = stretches(series);
@@ -365,7 +365,7 @@ void LineChartDrawing::draw_series(std::size_t index) {
     draw_spread(series, part, colour);
     if (series.style == SeriesStyle::kPoints || series.style == SeriesStyle::kHollow) continue;
     std::string path;
-    for (std::size_t i = 0; i < part.size(); ++i) {
+    for (size_t i = 0; i < part.size(); ++i) {
       const Pixel at = pixel(series.points[part[i]]);
       path += path_point(i == 0 ? 'M' : 'L', at.x, at.y);
     }
@@ -381,7 +381,7 @@ void LineChartDrawing::draw_series(std::size_t index) {
   end_names_.push_back({entry_of(index), end.x, end.y});
 }
 
-std::string LineChartDrawing::description(std::size_t shown) const {
+std::string LineChartDrawing::description(size_t shown) const {
   std::string text = fmt::format("Line chart of {} points", shown);
   if (!x_axis_.label.empty() && !y_axis_.label.empty())
     text += fmt::format(", {} against {}", y_axis_.label, x_axis_.label);
@@ -408,7 +408,7 @@ Drawing LineChartDrawing::draw() {
   frame_.draw_y_axis(y_, y_ticks);
   frame_.draw_x_axis(x_, x_ticks);
 
-  std::size_t shown = 0, left_out = 0;
+  size_t shown = 0, left_out = 0;
   for (const Series& series : chart_.series()) {
     for (const ChartPoint& point : series.points) ++(can_show(point) ? shown : left_out);
   }
@@ -418,7 +418,7 @@ Drawing LineChartDrawing::draw() {
   // Hollow markers are larger and come first: where ours lies on a published one, both are seen.
   for (const auto style : {SeriesStyle::kReference, SeriesStyle::kPublished, SeriesStyle::kHollow,
                            SeriesStyle::kLine, SeriesStyle::kPoints}) {
-    for (std::size_t i = 0; i < chart_.series().size(); ++i) {
+    for (size_t i = 0; i < chart_.series().size(); ++i) {
       if (chart_.series()[i].style == style) draw_series(i);
     }
   }

@@ -16,7 +16,7 @@ std::string one_line(std::string_view text) {
   return line;
 }
 
-std::string padded(const std::string& text, std::size_t width, bool right) {
+std::string padded(const std::string& text, size_t width, bool right) {
   const std::string fill(width - std::min(width, utf8::columns(text)), ' ');
   return right ? fill + text : text + fill;
 }
@@ -24,7 +24,7 @@ std::string padded(const std::string& text, std::size_t width, bool right) {
 /// Quoted where it holds a comma, a quote or a line end (RFC 4180).
 std::string csv_field(std::string field) {
   if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
-  for (std::size_t at = 0; (at = field.find('"', at)) != std::string::npos; at += 2)
+  for (size_t at = 0; (at = field.find('"', at)) != std::string::npos; at += 2)
     field.insert(at, 1, '"');
   return '"' + field + '"';
 }
@@ -67,22 +67,22 @@ void Table::add_row(std::vector<Cell> row) {
 }
 
 Table Table::without_empty_columns() const {
-  std::vector<std::size_t> kept;
-  for (std::size_t c = 0; c < columns_.size(); ++c)
+  std::vector<size_t> kept;
+  for (size_t c = 0; c < columns_.size(); ++c)
     if (!std::ranges::all_of(rows_, [c](const auto& row) { return row[c].is_empty(); }))
       kept.push_back(c);
   if (kept.empty()) return *this;
   std::vector<std::string> columns;
-  for (const std::size_t c : kept) columns.push_back(columns_[c]);
+  for (const size_t c : kept) columns.push_back(columns_[c]);
   Table table(title_, std::move(columns));
   for (const auto& row : rows_) {
     auto& cells = table.rows_.emplace_back();
-    for (const std::size_t c : kept) cells.push_back(row[c]);
+    for (const size_t c : kept) cells.push_back(row[c]);
   }
   return table;
 }
 
-bool Table::is_number_column(std::size_t column) const {
+bool Table::is_number_column(size_t column) const {
   bool any = false;
   for (const auto& row : rows_) {
     if (row[column].is_empty()) continue;
@@ -94,9 +94,9 @@ bool Table::is_number_column(std::size_t column) const {
 
 std::string Table::text() const {
   std::string text = title_.empty() ? "" : one_line(title_) + "\n";
-  std::vector<std::size_t> widths;
+  std::vector<size_t> widths;
   std::vector<bool> to_the_right;
-  for (std::size_t c = 0; c < columns_.size(); ++c) {
+  for (size_t c = 0; c < columns_.size(); ++c) {
     to_the_right.push_back(is_number_column(c));
     widths.push_back(utf8::columns(one_line(columns_[c])));
     for (const auto& row : rows_)
@@ -104,47 +104,47 @@ std::string Table::text() const {
   }
   const auto add_line = [&](auto cell_text) {
     std::string line;
-    for (std::size_t c = 0; c < columns_.size(); ++c) {
+    for (size_t c = 0; c < columns_.size(); ++c) {
       if (c > 0) line += "  ";
       line += padded(cell_text(c), widths[c], to_the_right[c]);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";
   };
-  add_line([&](std::size_t c) { return one_line(columns_[c]); });
-  add_line([&](std::size_t c) { return std::string(widths[c], '-'); });
-  for (const auto& row : rows_) add_line([&](std::size_t c) { return one_line(row[c].shown()); });
+  add_line([&](size_t c) { return one_line(columns_[c]); });
+  add_line([&](size_t c) { return std::string(widths[c], '-'); });
+  for (const auto& row : rows_) add_line([&](size_t c) { return one_line(row[c].shown()); });
   return text;
 }
 
 std::string Table::csv() const {
   std::string text;
   const auto add_line = [&](auto cell_text) {
-    for (std::size_t c = 0; c < columns_.size(); ++c) {
+    for (size_t c = 0; c < columns_.size(); ++c) {
       if (c > 0) text += ',';
       text += csv_field(cell_text(c));
     }
     text += "\n";
   };
-  add_line([&](std::size_t c) { return columns_[c]; });
-  for (const auto& row : rows_) add_line([&](std::size_t c) { return row[c].exact(); });
+  add_line([&](size_t c) { return columns_[c]; });
+  for (const auto& row : rows_) add_line([&](size_t c) { return row[c].exact(); });
   return text;
 }
 
 std::string Table::html() const {
   std::vector<bool> right;
-  for (std::size_t c = 0; c < columns_.size(); ++c) right.push_back(is_number_column(c));
+  for (size_t c = 0; c < columns_.size(); ++c) right.push_back(is_number_column(c));
   std::string html = "<table>";
   if (!title_.empty()) html += "<caption>" + escape_markup(title_) + "</caption>";
   html += "<thead><tr>";
-  for (std::size_t c = 0; c < columns_.size(); ++c) {
+  for (size_t c = 0; c < columns_.size(); ++c) {
     html += right[c] ? "<th scope=\"col\" class=\"number\">" : "<th scope=\"col\">";
     html += escape_markup(columns_[c]) + "</th>";
   }
   html += "</tr></thead>\n<tbody>\n";
   for (const auto& row : rows_) {
     html += "<tr>";
-    for (std::size_t c = 0; c < row.size(); ++c) html += html_cell(row[c], right[c]);
+    for (size_t c = 0; c < row.size(); ++c) html += html_cell(row[c], right[c]);
     html += "</tr>\n";
   }
   return html + "</tbody></table>\n";

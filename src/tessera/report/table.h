@@ -60,7 +60,7 @@ class Table {
   std::string html() const;
 
  private:
-  bool is_number_column(std::size_t column) const;
+  bool is_number_column(size_t column) const;
 
   std::string title_;
   std::vector<std::string> columns_;

@@ -84,15 +84,15 @@ std::string readable_number(std::string_view digits) {
   const bool other = text.find_first_not_of("0123456789.e+-") != std::string::npos;
   if (text.empty() || text[0] < '0' || text[0] > '9' || other) return std::string(digits);
   std::string power;
-  if (const std::size_t e = text.find('e'); e != std::string::npos) {
+  if (const size_t e = text.find('e'); e != std::string::npos) {
     const bool plus = text.substr(e + 1).starts_with('+');
     const auto exponent = number_from<int>(text.substr(e + (plus ? 2 : 1)));
     if (!exponent) return std::string(digits);
     power = "×" + power_of_ten(*exponent);
     text.erase(e);
   }
-  const std::size_t point = std::min(text.find('.'), text.size());
-  for (std::size_t i = point; point >= 5 && i > 3;) {
+  const size_t point = std::min(text.find('.'), text.size());
+  for (size_t i = point; point >= 5 && i > 3;) {
     i -= 3;
     text.insert(i, "\u202F");
   }
@@ -144,7 +144,7 @@ std::vector<std::string> wrap_text(std::string_view text, double width, double f
   std::vector<std::string> lines;
   std::string line;
   while (!text.empty()) {
-    const std::size_t space = text.find(' ');
+    const size_t space = text.find(' ');
     const std::string_view word = text.substr(0, space);
     text.remove_prefix(space == std::string_view::npos ? text.size() : space + 1);
     const std::string longer = line.empty() ? std::string(word) : line + " " + std::string(word);
@@ -161,7 +161,7 @@ std::vector<std::string> wrap_text(std::string_view text, double width, double f
 
 std::string shorten_text(std::string_view text, double width) {
   if (text_width(text) <= width) return std::string(text);
-  std::size_t kept = 0;
+  size_t kept = 0;
   for (double ems = 0; kept < text.size(); ++kept) {
     ems += ems_of(text[kept]);
     if (ems * kFontSize + kFontSize > width) break;  // no room for the ellipsis

@@ -49,7 +49,7 @@ Place middle_of(const Sketch& sketch, const Box& tile) {
     const Place place = place_of(point, tile);
     sum = {sum.x + place.x, sum.y + place.y};
   }
-  const auto count = static_cast<double>(std::max<size_t>(sketch.points.size(), 1));
+  const double count = std::max<size_t>(sketch.points.size(), 1);
   return {sum.x / count, sum.y / count};
 }
 
@@ -108,7 +108,7 @@ Drawing Sketches::draw(ChartWidth width) const {
   ChartFrame frame(svg, width);
   frame.draw_head(title(), {}, "");
   const std::vector<Box> tiles = frame.place_tiles(sketches_.size(), /*aspect=*/1);
-  for (std::size_t i = 0; i < tiles.size(); ++i) {
+  for (size_t i = 0; i < tiles.size(); ++i) {
     draw_lines(sketches_[i], /*marked=*/false, tiles[i], svg);
     draw_lines(sketches_[i], /*marked=*/true, tiles[i], svg);
     draw_line_labels(sketches_[i], tiles[i], svg);
@@ -125,8 +125,8 @@ Table Sketches::numbers() const {
     for (const Sketch::Point& point : sketch.points)
       table.add_row({sketch.name, "point", point.x, point.y, point.label, ""});
     for (const Sketch::Line& line : sketch.lines)
-      table.add_row({sketch.name, "line", static_cast<int64_t>(line.from),
-                     static_cast<int64_t>(line.to), line.label, line.is_marked ? "yes" : "no"});
+      table.add_row(
+          {sketch.name, "line", line.from, line.to, line.label, line.is_marked ? "yes" : "no"});
   }
   return table;
 }
@@ -137,9 +137,7 @@ std::vector<PictureStrip::Rectangle> PictureStrip::rectangles_of(const Picture& 
   const uint32_t ground = most_frequent(colours);
   std::vector<Rectangle> found = {{0, 0, picture.width, picture.height, hex(ground)}};
   std::vector<bool> covered(colours.size(), false);
-  const auto index = [&](int row, int column) {
-    return static_cast<size_t>(row * picture.width + column);
-  };
+  const auto index = [&](int row, int column) { return row * picture.width + column; };
   for (int top = 0; top < picture.height; ++top)
     for (int left = 0; left < picture.width; ++left) {
       const uint32_t colour = colours[index(top, left)];
@@ -177,8 +175,7 @@ Drawing PictureStrip::draw(ChartWidth width) const {
   frame.draw_head(title(), {}, "");
   double aspect = 0;  // of the tallest picture
   for (const Shown& shown : pictures_)
-    aspect = std::max(aspect, static_cast<double>(shown.rectangles[0].height) /
-                                  static_cast<double>(shown.rectangles[0].width));
+    aspect = std::max(aspect, 1.0 * shown.rectangles[0].height / shown.rectangles[0].width);
   const std::vector<Box> tiles = frame.place_tiles(pictures_.size(), aspect);
   for (size_t i = 0; i < pictures_.size(); ++i) {
     const auto& [name, rectangles] = pictures_[i];

@@ -16,7 +16,7 @@ struct Sketch {
     std::string label = {};
   };
   struct Line {
-    std::size_t from, to;  ///< places in `points`
+    size_t from, to;  ///< places in `points`
     std::string label = {};
     bool is_marked = false;
   };

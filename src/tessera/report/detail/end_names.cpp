@@ -20,7 +20,7 @@ std::vector<double> heights_of(const std::vector<EndName>& names, const Box& plo
     lowest_free = heights.back() + kEndNameHeight;
   }
   double highest_free = plot.bottom;
-  for (std::size_t i = names.size(); i-- > 0;) {
+  for (size_t i = names.size(); i-- > 0;) {
     heights[i] = std::min(heights[i], highest_free);
     highest_free = heights[i] - kEndNameHeight;
   }
@@ -42,7 +42,7 @@ void draw_end_names(std::vector<EndName> names, const Box& plot, SvgWriter& svg)
                    [](const EndName& a, const EndName& b) { return a.y < b.y; });
   const std::vector<double> heights = heights_of(names, plot);
   const double x = plot.right + 8;
-  for (std::size_t i = 0; i < names.size(); ++i) {
+  for (size_t i = 0; i < names.size(); ++i) {
     const EndName& name = names[i];
     const double y = heights[i];
     if (x - name.x > 14 || std::abs(y - name.y) > 3)

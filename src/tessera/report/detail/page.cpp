@@ -128,10 +128,10 @@ constexpr std::string_view kPageScript = R"("use strict";
 })();
 )";
 
-constexpr std::size_t kTableRows = 400;
+constexpr size_t kTableRows = 400;
 
 std::string folded(std::string_view name, const Table& numbers) {
-  const std::size_t count = numbers.rows().size();
+  const size_t count = numbers.rows().size();
   const std::string data =
       count <= kTableRows ? numbers.html() : "<pre>" + escape_markup(numbers.csv()) + "</pre>\n";
   return fmt::format(
@@ -144,8 +144,8 @@ std::string folded(std::string_view name, const Table& numbers) {
 /// Browsers may break a line behind each hyphen of `--set`.
 std::string unbroken_words(std::string_view line) {
   std::string html;
-  for (std::size_t begin = 0; begin < line.size();) {
-    const std::size_t end = std::min(line.find(' ', begin), line.size());
+  for (size_t begin = 0; begin < line.size();) {
+    const size_t end = std::min(line.find(' ', begin), line.size());
     html += "<span>" + escape_markup(line.substr(begin, end - begin)) + "</span>";
     if (end < line.size()) html += ' ';
     begin = end + 1;
@@ -213,7 +213,7 @@ void Page::chart(const Chart& chart, std::string_view caption) {
 
 std::string Page::html() const {
   std::string contents;
-  for (std::size_t i = 0; i < headings_.size() && headings_.size() >= 3; ++i)
+  for (size_t i = 0; i < headings_.size() && headings_.size() >= 3; ++i)
     contents += fmt::format("<li><a href=\"#section-{}\">{}</a></li>\n", i + 1, headings_[i]);
   if (!contents.empty())
     contents = "<nav aria-label=\"Sections\"><ul>\n" + contents + "</ul></nav>\n";
