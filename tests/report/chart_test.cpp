@@ -11,7 +11,7 @@
 #include "tessera/report/detail/thin_line.h"
 #include "tessera/report/heat_map.h"
 #include "tessera/report/line_chart.h"
-#include "tests/report/markup_walk.h"
+#include "tests/report/markup_fault.h"
 
 namespace tessera {
 namespace {

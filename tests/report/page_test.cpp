@@ -7,7 +7,7 @@
 
 #include "tessera/report/line_chart.h"
 #include "tessera/report/text.h"
-#include "tests/report/markup_walk.h"
+#include "tests/report/markup_fault.h"
 
 namespace tessera {
 namespace {

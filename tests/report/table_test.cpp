@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tessera/base/error.h"
-#include "tests/report/markup_walk.h"
+#include "tests/report/markup_fault.h"
 
 namespace tessera {
 namespace {

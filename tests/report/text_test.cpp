@@ -7,7 +7,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/report/text.h"
-#include "tests/report/markup_walk.h"
+#include "tests/report/markup_fault.h"
 
 namespace tessera {
 namespace {

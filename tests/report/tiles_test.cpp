@@ -7,7 +7,7 @@
 #include <map>
 
 #include "tessera/base/error.h"
-#include "tests/report/markup_walk.h"
+#include "tests/report/markup_fault.h"
 
 namespace tessera {
 namespace {
