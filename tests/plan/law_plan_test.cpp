@@ -30,7 +30,9 @@ TEST(LawPlan, ForAnErrorIsThatOfThePlanner) {
   ASSERT_FALSE(shares.empty());
   EXPECT_GT(shares.front(), 0);
   EXPECT_LE(shares.back(), 1);
-  EXPECT_EQ(plan.schemes.size(), 5u);
+  ASSERT_EQ(plan.schemes.size(), 5u);
+  EXPECT_EQ(plan.schemes[0].error, memory.error);
+  for (size_t k = 1; k < 5; ++k) EXPECT_GT(plan.schemes[k].error, memory.error);
   ASSERT_EQ(plan.holds.size(), 3u);
   EXPECT_EQ(plan.holds[1].items, capacity(OutputLaw::balanced(5), memory.dimension, 0.01));
 }

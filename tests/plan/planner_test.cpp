@@ -206,16 +206,6 @@ TEST(StoredItemError, IsThatOfSimulations) {
   }
 }
 
-TEST(SchemeErrors, OrderIsThatOfTheStudy) {
-  const MemoryPlan plan = plan_memory(RankedLaw::zipf(1000, 2), 5, 0.02);
-  const auto errors = scheme_errors(
-      [](const MemoryScheme& scheme) { return summarise_zipf_memory(1000, 5, 2, scheme); }, 1000,
-      0.3, plan);
-  ASSERT_EQ(errors.size(), 5u);
-  for (size_t k = 1; k < errors.size(); ++k) EXPECT_GT(errors[k].error, errors[0].error);
-  EXPECT_EQ(errors[0].error, plan.error);
-}
-
 TEST(OutputLaw, ZipfOutputsOfACorrelationMemory) {
   // V = 1000, d = 512, keys independent: simulated beside predicted.
   RandomStream random(5);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <utility>
 
 #include "tessera/base/error.h"
 
@@ -112,12 +113,26 @@ LawPlan plan_in_dimension(const PlannedLaw& law, int64_t dimension, std::optiona
 }
 
 void compare_schemes(const PlannedLaw& law, LawPlan& plan, const OnShare& on_progress) {
-  plan.schemes =
-      scheme_errors(law.summarise, plan.inputs, law.unthresholded_rho, plan.memory, on_progress);
+  const int64_t dimension = plan.memory.dimension;
+  const double rho = law.unthresholded_rho;
+  const std::pair<std::string, MemoryScheme> schemes[] = {
+      {"threshold d/8", {.stored = std::clamp<int64_t>(dimension / 8, 1, plan.inputs)}},
+      {fmt::format("power rho = {:.2f}", rho), {.rho = rho}},
+      {"by frequency (rho = 1)", {.rho = 1}},
+      {"all equally (rho = 0)", {.rho = 0}}};
+  std::vector<SchemeError> errors = {{"planned threshold", plan.memory.error}};
+  for (const auto& [name, scheme] : schemes) {
+    const auto before = static_cast<double>(errors.size() - 1);
+    const double error = predicted_error(law.summarise(scheme), dimension, [&](double share) {
+      if (on_progress) on_progress((before + share) / std::size(schemes));
+    });
+    errors.push_back({name, std::min(1.0, plan.memory.unseen_error + error)});
+  }
+  plan.schemes = std::move(errors);
   const OutputLaw outputs = OutputLaw::balanced(plan.outputs);
   plan.holds.clear();
   for (const double error : {0.001, 0.01, 0.1})
-    plan.holds.push_back({error, capacity(outputs, plan.memory.dimension, error)});
+    plan.holds.push_back({error, capacity(outputs, dimension, error)});
 }
 
 using config::Json;

@@ -221,26 +221,6 @@ MemoryPlan plan_memory(const RankedLaw& law, int64_t outputs, double error) {
   return best_in(*dimension);
 }
 
-std::vector<SchemeError> scheme_errors(
-    const std::function<MemorySummary(const MemoryScheme&)>& summarise, int64_t inputs,
-    double power, const MemoryPlan& plan, const OnShare& on_progress) {
-  const int64_t eighth = std::clamp<int64_t>(plan.dimension / 8, 1, inputs);
-  const std::pair<std::string, MemoryScheme> schemes[] = {
-      {"threshold d/8", {.rho = 0, .stored = eighth}},
-      {fmt::format("power rho = {:.2f}", power), {.rho = power}},
-      {"by frequency (rho = 1)", {.rho = 1}},
-      {"all equally (rho = 0)", {.rho = 0}}};
-  std::vector<SchemeError> errors = {{"planned threshold", plan.error}};
-  for (const auto& [name, scheme] : schemes) {
-    const auto before = static_cast<double>(errors.size() - 1);
-    const double error = predicted_error(summarise(scheme), plan.dimension, [&](double share) {
-      if (on_progress) on_progress((before + share) / std::size(schemes));
-    });
-    errors.push_back({name, std::min(1.0, plan.unseen_error + error)});
-  }
-  return errors;
-}
-
 namespace {
 
 /// Errors of the runs first, …, first + count - 1.

@@ -72,21 +72,6 @@ MemoryPlan best_memory(const RankedLaw& law, int64_t outputs, int64_t dimension,
 /// more than 2^60 samples or 10^7 dimensions would be needed.
 MemoryPlan plan_memory(const RankedLaw& law, int64_t outputs, double error);
 
-/// Predicted error of one of the schemes (10)-(12).
-struct SchemeError {
-  std::string name;
-  double error = 0;
-};
-
-/// The planned threshold beside the paper's schemes in the same dimension: all equally, by
-/// frequency, the d/8 most frequent, and p^power, which needs no threshold (a power just above
-/// 1 / (2 alpha) is near the best for a Zipf law). `summarise` gives the memory of a scheme over
-/// `inputs` inputs. After T samples the inputs not seen are added to each (Proposition 4), which is
-/// never too little.
-std::vector<SchemeError> scheme_errors(
-    const std::function<MemorySummary(const MemoryScheme&)>& summarise, int64_t inputs,
-    double power, const MemoryPlan& plan, const OnShare& on_progress = {});
-
 /// What the plan gives when it is simulated: error of `runs` independent draws of samples and
 /// embeddings; seeds share none. The error of a run is its expectation over which of the inputs
 /// that are stored alike has which embedding: the same mean with far less spread than
@@ -105,7 +90,8 @@ struct PlannedLaw {
   std::string name;
   RankedLaw ranked;
   int64_t outputs = 0;           ///< M
-  double unthresholded_rho = 0;  ///< the power of the scheme without threshold
+  double unthresholded_rho = 0;  ///< the power of the scheme without threshold: just above
+                                 ///< 1 / (2 alpha) is near the best for a Zipf law
   std::function<MemorySummary(const MemoryScheme&)> summarise;
   std::function<AssociationTask()> task;  ///< for simulation
 };
@@ -114,6 +100,12 @@ struct PlannedLaw {
 PlannedLaw planned_zipf_law(int64_t inputs, int64_t outputs, double alpha);
 /// From counts in any order. Throws as counted_task and OutputLaw do.
 PlannedLaw planned_counts(std::span<const double> counts, int64_t outputs, const std::string& name);
+
+/// Predicted error of one of the schemes (10)-(12).
+struct SchemeError {
+  std::string name;
+  double error = 0;
+};
 
 /// How many associations a memory holds at one error of each.
 struct HeldItems {
@@ -141,8 +133,10 @@ LawPlan plan_for_error(const PlannedLaw& law, double error, std::optional<int64_
 LawPlan plan_in_dimension(const PlannedLaw& law, int64_t dimension, std::optional<int64_t> runs,
                           uint64_t seed, const std::stop_token& stop = {});
 
-/// Predicts the errors of other schemes in the plan's dimension, and what that dimension holds.
-/// Ends with what on_progress throws.
+/// Predicts what the plan's dimension holds, and the errors of the paper's schemes there beside the
+/// planned threshold: the d/8 most frequent, a power without threshold, by frequency, all equally.
+/// After T samples the inputs not seen are added to each (Proposition 4), which is never too
+/// little. Ends with what on_progress throws.
 void compare_schemes(const PlannedLaw& law, LawPlan& plan, const OnShare& on_progress = {});
 
 /// What `tessera plan --json` and `POST /v1/plan` say of a plan. "samples" is null where the law is
