@@ -38,9 +38,8 @@ AssociationTask zipf_task(int64_t inputs, int32_t outputs, double alpha) {
   check_argument(outputs > 0, "zipf_task: {} outputs; at least one is needed", outputs);
   check_argument(alpha > 0 && std::isfinite(alpha),
                  "zipf_task: the exponent alpha is {}; it must be positive", alpha);
-  std::vector<double> weights(static_cast<size_t>(inputs));
-  for (size_t x = 0; x < weights.size(); ++x)
-    weights[x] = std::pow(static_cast<double>(x + 1), -alpha);
+  std::vector<double> weights(inputs);
+  for (size_t x = 0; x < weights.size(); ++x) weights[x] = std::pow(x + 1.0, -alpha);
   return task_of_weights(std::move(weights), outputs);
 }
 
@@ -61,7 +60,7 @@ AssociationTask counted_task(std::span<const double> counts, int32_t outputs) {
 std::vector<double> class_energies(const AssociationTask& task, std::span<const float> weights) {
   check_argument(std::ssize(weights) == task.inputs(), "class_energies: {} weights for {} inputs",
                  weights.size(), task.inputs());
-  std::vector<double> energies(static_cast<size_t>(task.outputs), 0.0);
+  std::vector<double> energies(task.outputs, 0.0);
   for (int64_t x = 0; x < task.inputs(); ++x)
     energies[task.output[x]] += double{weights[x]} * weights[x];
   return energies;
@@ -95,7 +94,7 @@ AliasTable::AliasTable(std::span<const double> law) : keep_(law.size()), alias_(
   std::vector<int32_t> poor, rich;
   for (size_t x = 0; x < law.size(); ++x) {
     check_argument(law[x] >= 0, "AliasTable: weight {} of input {} is negative", law[x], x);
-    keep_[x] = law[x] / total * static_cast<double>(law.size());
+    keep_[x] = law[x] / total * law.size();
     alias_[x] = static_cast<int32_t>(x);
     (keep_[x] < 1 ? poor : rich).push_back(static_cast<int32_t>(x));
   }
@@ -115,10 +114,9 @@ AliasTable::AliasTable(std::span<const double> law) : keep_(law.size()), alias_(
 }
 
 int32_t AliasTable::draw(RandomStream& random) const {
-  const double place = random.uniform() * static_cast<double>(keep_.size());
+  const double place = random.uniform() * keep_.size();
   const auto cell = std::min(static_cast<size_t>(place), keep_.size() - 1);
-  return place - static_cast<double>(cell) < keep_[cell] ? static_cast<int32_t>(cell)
-                                                         : alias_[cell];
+  return place - cell < keep_[cell] ? static_cast<int32_t>(cell) : alias_[cell];
 }
 
 RankedLaw RankedLaw::zipf(int64_t inputs, double alpha) {
@@ -129,7 +127,7 @@ RankedLaw RankedLaw::zipf(int64_t inputs, double alpha) {
   law.inputs_ = inputs;
   for (int64_t x = 1; x <= std::min(inputs, kSingleRanks); ++x)
     law.steps_.push_back({1, std::pow(static_cast<double>(x), -alpha)});
-  const auto end = static_cast<double>(inputs) + 1;
+  const double end = inputs + 1.0;
   for (double from = kSingleRanks + 1; from < end;) {
     const double to = std::min(end, std::floor(from * kStep));
     law.steps_.push_back({to - from, power_sum(from, to, alpha) / (to - from)});
@@ -190,17 +188,16 @@ std::vector<float> scheme_weights(const MemoryScheme& scheme, std::span<const in
   const int64_t most = counts.empty() ? 0 : *std::max_element(counts.begin(), counts.end());
   const auto store = [&](size_t x) {
     if (counts[x] > 0)
-      weights[x] = static_cast<float>(
-          std::pow(static_cast<double>(counts[x]) / static_cast<double>(most), scheme.rho));
+      weights[x] = static_cast<float>(std::pow(1.0 * counts[x] / most, scheme.rho));
   };
   if (stored == counts.size()) {
     for (size_t x = 0; x < counts.size(); ++x) store(x);
     return weights;
   }
   std::vector<size_t> order = consecutive<size_t>(counts.size());
-  std::partial_sort(
-      order.begin(), order.begin() + static_cast<int64_t>(stored), order.end(),
-      [&](size_t a, size_t b) { return counts[a] != counts[b] ? counts[a] > counts[b] : a < b; });
+  std::partial_sort(order.begin(), order.begin() + stored, order.end(), [&](size_t a, size_t b) {
+    return counts[a] != counts[b] ? counts[a] > counts[b] : a < b;
+  });
   for (size_t i = 0; i < stored; ++i) store(order[i]);
   return weights;
 }

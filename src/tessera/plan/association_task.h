@@ -15,7 +15,7 @@ struct AssociationTask {
   std::vector<int32_t> output;  ///< [N] f(x)
   int32_t outputs = 0;          ///< M
 
-  int64_t inputs() const { return static_cast<int64_t>(law.size()); }
+  int64_t inputs() const { return std::ssize(law); }
 };
 
 /// p(x) proportional to (x + 1)^-alpha, f(x) = x mod M. Throws UsageError unless

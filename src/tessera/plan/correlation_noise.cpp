@@ -27,9 +27,9 @@ double shared_gaussian_key_variance(int32_t heads) {
 
 double correlation_noise(const CorrelationCode& code, double energy) {
   check(code, energy);
-  const auto rows = static_cast<double>(code.rows), columns = static_cast<double>(code.columns);
+  const double rows = code.rows, columns = code.columns;
   // The pairs that hold the wrong token itself, one in V, pass their key noise on undiluted.
-  const double same_token = code.values_bound ? 0 : columns / static_cast<double>(code.vocabulary);
+  const double same_token = code.values_bound ? 0 : columns / code.vocabulary;
   return std::sqrt(code.layers * energy * code.key_variance * (1 + same_token) / (rows * columns));
 }
 
@@ -37,11 +37,11 @@ double correlation_recall(const CorrelationCode& code, double energy) {
   constexpr int kNoises = 400;
   constexpr double kWidest = 6;
   const double noise = correlation_noise(code, energy), signal = code.layers;
-  const auto rows = static_cast<double>(code.rows), columns = static_cast<double>(code.columns);
+  const double rows = code.rows, columns = code.columns;
   // The length of the keys scales signal and noise alike: of their 2/K a quarter is left.
   const double lengths = code.lengths_vary ? 2 / columns + 1 / (2 * code.layers * rows) : 0;
   const double right = std::sqrt(noise * noise + signal * signal * lengths);
-  const auto others = static_cast<double>(code.vocabulary - 1);
+  const double others = code.vocabulary - 1;
   double recall = 0, weights = 0;
   for (int i = 0; i <= kNoises; ++i) {
     const double g = kWidest * (2.0 * i / kNoises - 1), weight = std::exp(-g * g / 2);
@@ -55,7 +55,7 @@ double correlation_recall(const CorrelationCode& code, double energy) {
 }
 
 double correlation_capacity(const CorrelationCode& code, double recall) {
-  check_argument(recall > 1.0 / static_cast<double>(code.vocabulary) && recall < 1,
+  check_argument(recall > 1.0 / code.vocabulary && recall < 1,
                  "correlation_capacity: a recall of {} among {} tokens; it lies between chance and "
                  "1",
                  recall, code.vocabulary);

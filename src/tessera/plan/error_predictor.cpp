@@ -125,8 +125,8 @@ MemorySummary summarise_zipf_memory(int64_t inputs, int32_t outputs, double alph
   if (head == inputs) return summarise_memory(first, scheme_weights(scheme, first.law));
 
   const double head_sum = 1 / first.law[0];
-  const auto end = static_cast<double>(inputs) + 1;
-  const double total = head_sum + power_sum(static_cast<double>(head) + 1, end, alpha);
+  const double end = inputs + 1.0;
+  const double total = head_sum + power_sum(head + 1, end, alpha);
   const int64_t stored = scheme.stored == MemoryScheme::kAll ? inputs : scheme.stored;
   check_argument(stored >= 1 && stored <= inputs,
                  "summarise_zipf_memory: {} associations to store out of {} inputs", stored,
@@ -137,9 +137,7 @@ MemorySummary summarise_zipf_memory(int64_t inputs, int32_t outputs, double alph
   std::vector<double> energies = class_energies(first, weights);
   if (stored > head)
     for (double& energy : energies)
-      energy += power_sum(static_cast<double>(head) + 1, static_cast<double>(stored) + 1,
-                          2 * weight_power) /
-                outputs;
+      energy += power_sum(head + 1, stored + 1, 2 * weight_power) / outputs;
 
   MemorySummary summary;
   const auto group_of = group_outputs(energies, summary.outputs);
@@ -157,10 +155,10 @@ MemorySummary summarise_zipf_memory(int64_t inputs, int32_t outputs, double alph
       grouping.add(mass * summary.outputs[g].outputs / outputs, q,
                    std::max(0.0, summary.outputs[stand_in[g]].energy - q * q), stand_in[g]);
   };
-  double from = static_cast<double>(head) + 1;
+  double from = head + 1;
   while (from < end) {
-    const bool is_stored = from <= static_cast<double>(stored);
-    const double limit = is_stored ? static_cast<double>(stored) + 1 : end;
+    const bool is_stored = from <= stored;
+    const double limit = is_stored ? stored + 1 : end;
     const double to = std::min(limit, std::max(from + 1, std::floor(from * 1.02)));
     add_tail(from, to, is_stored ? std::pow(std::sqrt(from * to), -weight_power) : 0.0);
     from = to;
@@ -173,10 +171,10 @@ double predicted_error(const MemorySummary& summary, int64_t dimension,
                        const OnShare& on_progress) {
   std::vector<double> errors(summary.inputs.size());
   std::atomic<size_t> done = 0;
-  parallel_for(static_cast<int64_t>(errors.size()), [&](int64_t k) {
+  parallel_for(std::ssize(errors), [&](int64_t k) {
     errors[k] =
         summary.inputs[k].mass * (1 - predicted_recall(summary, summary.inputs[k], dimension));
-    const auto share = static_cast<double>(++done) / static_cast<double>(errors.size());
+    const double share = 1.0 * ++done / errors.size();
     if (on_progress && omp_get_thread_num() == 0) on_progress(share);
   });
   double error = 0;

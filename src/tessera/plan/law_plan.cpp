@@ -24,8 +24,7 @@ constexpr double kPrecision = 0.03, kMostRuns = 1e5;
 /// memory is a matrix of d x d or of M x M, and whose scores are compared.
 double seconds_of_run(const PlannedLaw& law, int64_t dimension) {
   constexpr double kNumber = 3e-9, kProduct = 1.6e-11;
-  const auto N = static_cast<double>(law.ranked.inputs()), d = static_cast<double>(dimension);
-  const auto M = static_cast<double>(law.outputs);
+  const double N = law.ranked.inputs(), M = law.outputs, d = dimension;
   const double matrix = std::min(d, M);
   return kNumber * ((N + M) * d + N * M) + kProduct * matrix * (d * M + N * (d + M));
 }
@@ -34,8 +33,7 @@ double seconds_of_run(const PlannedLaw& law, int64_t dimension) {
 /// the two make together, and a block of inputs with their scores.
 double numbers_of_run(const PlannedLaw& law, int64_t dimension) {
   constexpr double kFewestRows = 16, kMostRows = 4096;  // of a block
-  const auto N = static_cast<double>(law.ranked.inputs()), d = static_cast<double>(dimension);
-  const auto M = static_cast<double>(law.outputs);
+  const double N = law.ranked.inputs(), M = law.outputs, d = dimension;
   return 3 * M * d + std::min(N, kFewestRows) * d + 2 * std::min(N, kMostRows) * M;
 }
 
@@ -48,7 +46,7 @@ std::optional<Spread> simulated(const PlannedLaw& law, const MemoryPlan& plan,
     return {};
   const double seconds = seconds_of_run(law, plan.dimension);
   if (runs) {
-    if (*runs < 1 || seconds * static_cast<double>(*runs) > kMostSeconds) return {};
+    if (*runs < 1 || seconds * *runs > kMostSeconds) return {};
     return simulate_plan(law.task(), plan, *runs, seed, stop);
   }
   const auto most = static_cast<int64_t>(std::min(kMostRuns, kUsualSeconds / seconds));
@@ -122,7 +120,7 @@ void compare_schemes(const PlannedLaw& law, LawPlan& plan, const OnShare& on_pro
       {"all equally (rho = 0)", {.rho = 0}}};
   std::vector<SchemeError> errors = {{"planned threshold", plan.memory.error}};
   for (const auto& [name, scheme] : schemes) {
-    const auto before = static_cast<double>(errors.size() - 1);
+    const double before = errors.size() - 1;
     const double error = predicted_error(law.summarise(scheme), dimension, [&](double share) {
       if (on_progress) on_progress((before + share) / std::size(schemes));
     });

@@ -41,9 +41,9 @@ void parallel_for(int64_t count, const Body& body, const std::stop_token& stop =
 /// body(run) for every run in {0, …, runs - 1}, in order, computed in parallel.
 template <typename Body>
 auto parallel_runs(int64_t runs, const Body& body, const std::stop_token& stop = {}) {
-  std::vector<decltype(body(int64_t{0}))> results(static_cast<size_t>(runs));
+  std::vector<decltype(body(int64_t{0}))> results(runs);
   parallel_for(
-      runs, [&](int64_t run) { results[static_cast<size_t>(run)] = body(run); }, stop);
+      runs, [&](int64_t run) { results[run] = body(run); }, stop);
   return results;
 }
 

@@ -33,7 +33,7 @@ void check_error(double error, const char* function) {
 OutputLaw OutputLaw::balanced(int64_t outputs) {
   check_argument(outputs >= 1, "OutputLaw: {} outputs; at least one is needed", outputs);
   OutputLaw law;
-  law.outputs_ = static_cast<double>(outputs);
+  law.outputs_ = outputs;
   return law;
 }
 
@@ -47,7 +47,7 @@ OutputLaw OutputLaw::counted(std::span<const double> counts) {
   }
   check_argument(total > 0, "OutputLaw: none of the {} outputs was counted", counts.size());
   OutputLaw law;
-  law.outputs_ = static_cast<double>(counts.size());
+  law.outputs_ = counts.size();
   // Shares within 1 % join, so that a long vocabulary has some hundred groups.
   for (const auto& [count, outputs] : outputs_with) {
     const double share = count / total;
@@ -100,7 +100,7 @@ int64_t capacity(const OutputLaw& outputs, int64_t dimension, double error) {
   // Independent scores, which cost least, find the place; coupled ones go on from there.
   const auto exceeds_with = [&](RivalScores scores) {
     return [&, scores](int64_t stored) {
-      return stored_item_error(outputs, static_cast<double>(stored), dimension, scores) > error;
+      return stored_item_error(outputs, stored, dimension, scores) > error;
     };
   };
   const auto exceeds_about = exceeds_with(RivalScores::kIndependent);
@@ -127,8 +127,7 @@ namespace {
 /// Writes the errors of a plan's P: of balanced outputs, an input that is not stored guessed.
 void predict_balanced(MemoryPlan& plan, const StoredMass& masses, const OutputLaw& outputs,
                       RivalScores scores) {
-  plan.stored_item_error =
-      stored_item_error(outputs, static_cast<double>(plan.stored), plan.dimension, scores);
+  plan.stored_item_error = stored_item_error(outputs, plan.stored, plan.dimension, scores);
   const double mass = masses.of(plan.stored), guessed = 1 - 1 / outputs.outputs();
   plan.error = mass * plan.stored_item_error + (1 - mass) * guessed;
 }
@@ -136,7 +135,7 @@ void predict_balanced(MemoryPlan& plan, const StoredMass& masses, const OutputLa
 /// The same of the outputs as the samples fill them, which drawn_error predicts from independent
 /// scores; what coupled ones change, they change as in balanced outputs.
 void predict_drawn(MemoryPlan& plan, const StoredMass& masses, const OutputLaw& outputs) {
-  const auto stored = static_cast<double>(plan.stored);
+  const double stored = plan.stored;
   const DrawnError drawn = drawn_error(masses.chances(plan.stored),
                                        static_cast<int64_t>(outputs.outputs()), plan.dimension);
   const double independent =
@@ -161,21 +160,21 @@ MemoryPlan best_memory_with(const StoredMass& masses, const RankedLaw& law,
   const auto walk = [&](double from, double to, double factor) {
     int64_t previous = 0;
     for (double stored = from; stored <= to; stored *= factor) {
-      const auto P = static_cast<int64_t>(std::llround(stored));
+      const int64_t P = std::llround(stored);
       if (P == previous || P < 1 || P > law.inputs()) continue;
       previous = P;
       const MemoryPlan plan = plan_with(P);
       if (plan.error < best.error) best = plan;
     }
   };
-  const auto limit = static_cast<double>(law.inputs());
+  const double limit = law.inputs();
   walk(1, limit, 1.3);
   const MemoryPlan all = plan_with(law.inputs());
   if (all.error < best.error) best = all;
-  const auto centre = static_cast<double>(best.stored);
+  const double centre = best.stored;
   walk(centre / 1.3, std::min(limit, centre * 1.3), 1.02);
 
-  const double places = static_cast<double>(best.stored) / outputs.outputs();
+  const double places = best.stored / outputs.outputs();
   if (places <= kUnevenPlaces && best.stored <= kMostDrawn)
     predict_drawn(best, masses, outputs);
   else
@@ -199,13 +198,13 @@ MemoryPlan plan_memory(const RankedLaw& law, int64_t outputs, double error) {
   const OutputLaw balanced = OutputLaw::balanced(outputs);
   const double guessed = 1 - 1 / balanced.outputs();
   const auto enough_samples = [&](int64_t samples) {
-    return guessed * law.unseen_mass(static_cast<double>(samples)) <= kUnseenShare * error;
+    return guessed * law.unseen_mass(samples) <= kUnseenShare * error;
   };
   const auto enough = smallest_up_to(1, kMostSamples, enough_samples);
   if (!enough)
     throw UsageError("an error of {} needs more than {} samples of {} inputs; allow a larger error",
                      error, kMostSamples, law.inputs());
-  const auto samples = static_cast<double>(*enough);
+  const double samples = *enough;
 
   const StoredMass masses(law, samples);
   const auto best_in = [&](int64_t dimension) {
@@ -254,7 +253,7 @@ Spread simulate_plan_to(double precision, const AssociationTask& task, const Mem
   constexpr int64_t kFewest = 100;
   std::vector<double> errors;
   for (;;) {
-    const auto done = static_cast<int64_t>(errors.size());
+    const int64_t done = std::ssize(errors);
     const int64_t more = std::min(std::max(kFewest, done / 2), most_runs - done);
     const auto batch = simulated_runs(task, plan, done, more, seed, stop);
     errors.insert(errors.end(), batch.begin(), batch.end());

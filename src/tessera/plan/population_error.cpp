@@ -32,7 +32,7 @@ class InputEmbeddings {
   InputEmbeddings(int64_t inputs, int64_t dimension, uint64_t seed)
       : field_(seed, kInputStream), dimension_(dimension) {
     if (inputs * dimension > kResidentEntries) return;
-    resident_.resize(static_cast<size_t>(inputs * dimension));
+    resident_.resize(inputs * dimension);
     parallel_for((inputs + kRows - 1) / kRows, [&](int64_t block) {
       const int64_t first = block * kRows;
       field_.fill(first, std::min(kRows, inputs - first), 0, dimension,
@@ -50,7 +50,7 @@ class InputEmbeddings {
   std::pair<const float*, int64_t> block(int64_t first, int64_t rows, int64_t column,
                                          int64_t columns, std::vector<float>& scratch) const {
     if (!resident_.empty()) return {resident_.data() + first * dimension_ + column, dimension_};
-    scratch.resize(static_cast<size_t>(rows * columns));
+    scratch.resize(rows * columns);
     field_.fill(first, rows, column, columns, scratch.data(), columns);
     return {scratch.data(), columns};
   }
@@ -71,9 +71,9 @@ std::vector<std::vector<float>> class_sums(const AssociationTask& task,
   constexpr int64_t kTile = GaussianField::kTileColumns, kRows = 512;
   const int64_t dimension = inputs.dimension();
   std::vector<std::vector<float>> sums(memories.size());
-  std::vector<uint8_t> needed(static_cast<size_t>(task.inputs()), 0);
+  std::vector<uint8_t> needed(task.inputs(), 0);
   for (size_t k = 0; k < memories.size(); ++k) {
-    sums[k].assign(static_cast<size_t>(task.outputs * dimension), 0.0f);
+    sums[k].assign(task.outputs * dimension, 0.0f);
     for (int64_t x = 0; x < task.inputs(); ++x) needed[x] |= memories[k].weights[x] != 0.0f;
   }
   const auto add_tile = [&](int64_t tile) {
@@ -102,7 +102,7 @@ std::vector<std::vector<float>> class_sums(const AssociationTask& task,
 
 /// Unit vectors: the prefixes of a Gaussian field, [M, d].
 std::vector<float> output_embeddings(int32_t outputs, int64_t dimension, uint64_t seed) {
-  std::vector<float> u(static_cast<size_t>(outputs * dimension));
+  std::vector<float> u(outputs * dimension);
   GaussianField(seed, kOutputStream).fill(0, outputs, 0, dimension, u.data(), dimension);
   for (int32_t y = 0; y < outputs; ++y) {
     float* line = u.data() + y * dimension;
@@ -127,10 +127,10 @@ class Decoder {
       return;
     }
     // W^T = V^T U, [d, d]; V^T is written out because both factors must share their layout.
-    std::vector<float> transposed(static_cast<size_t>(dimension * outputs));
+    std::vector<float> transposed(dimension * outputs);
     for (int32_t y = 0; y < outputs; ++y)
       for (int64_t j = 0; j < dimension; ++j) transposed[j * outputs + y] = sums[y * stride + j];
-    matrix_.resize(static_cast<size_t>(dimension * dimension));
+    matrix_.resize(dimension * dimension);
     multiply(dimension, dimension, outputs, transposed.data(), outputs, u_.data(), dimension, 0.0f,
              matrix_.data(), dimension);
   }
@@ -149,7 +149,7 @@ class Decoder {
   /// Logits [rows, M] from embeddings [rows, d] through W.
   void decode_embeddings(int64_t rows, const float* block, int64_t stride,
                          std::vector<float>& scratch, float* logits) const {
-    scratch.resize(static_cast<size_t>(rows * dimension_));
+    scratch.resize(rows * dimension_);
     multiply(rows, dimension_, dimension_, block, stride, matrix_.data(), dimension_, 0.0f,
              scratch.data(), dimension_);
     multiply_transposed(rows, outputs_, dimension_, scratch.data(), dimension_, u_.data(),
@@ -169,7 +169,7 @@ class Decoder {
 void add_block_errors(const AssociationTask& task, const std::vector<Decoder>& decoders,
                       int64_t first, int64_t rows, const float* block, int64_t stride,
                       double* errors) {
-  std::vector<float> products(static_cast<size_t>(rows * task.outputs), 0.0f);
+  std::vector<float> products(rows * task.outputs, 0.0f);
   std::vector<float> logits(products.size()), scratch;
   int64_t done = 0;
   for (size_t k = 0; k < decoders.size(); ++k) {
@@ -205,7 +205,7 @@ void check_memory(const AssociationTask& task, const SimulatedMemory& memory) {
 std::vector<float> random_directions(int64_t count, int64_t dimension, uint64_t seed) {
   check_argument(count >= 0 && dimension >= 1, "random_directions: {} vectors in {} dimensions",
                  count, dimension);
-  std::vector<float> u(static_cast<size_t>(count * dimension));
+  std::vector<float> u(count * dimension);
   GaussianField(seed).fill(0, count, 0, dimension, u.data(), dimension);
   for (int64_t z = 0; z < count; ++z) {
     float* line = u.data() + z * dimension;
@@ -240,7 +240,7 @@ std::vector<std::vector<double>> population_errors(const AssociationTask& task,
 
   const int64_t block_rows = inputs.rows_per_block();
   const int64_t blocks = (task.inputs() + block_rows - 1) / block_rows;
-  std::vector<std::vector<double>> partial(static_cast<size_t>(blocks));
+  std::vector<std::vector<double>> partial(blocks);
   const auto read_block = [&](int64_t b) {
     const int64_t first = b * block_rows, rows = std::min(block_rows, task.inputs() - first);
     std::vector<float> scratch;
@@ -294,7 +294,7 @@ double population_error_of_scores(const AssociationTask& task, std::span<const f
 AssociationTask with_shared_mass(AssociationTask task, std::span<const float> weights) {
   check_argument(weights.size() == task.law.size(), "with_shared_mass: {} weights for {} inputs",
                  weights.size(), task.law.size());
-  std::vector<int64_t> stored_of(static_cast<size_t>(task.outputs), 0);
+  std::vector<int64_t> stored_of(task.outputs, 0);
   for (size_t x = 0; x < weights.size(); ++x) stored_of[task.output[x]] += weights[x] > 0;
   struct Alike {
     double mass = 0;
@@ -311,7 +311,7 @@ AssociationTask with_shared_mass(AssociationTask task, std::span<const float> we
   }
   for (size_t x = 0; x < weights.size(); ++x) {
     const Alike& group = group_of(x);
-    task.law[x] = group.mass / static_cast<double>(group.inputs);
+    task.law[x] = group.mass / group.inputs;
   }
   return task;
 }

@@ -80,7 +80,7 @@ class NormalTail {
     if (t <= -kReach) return 1;
     const double place = (t + kReach) * kSteps;
     const auto i = static_cast<size_t>(place);
-    return tails_[i] + (place - static_cast<double>(i)) * (tails_[i + 1] - tails_[i]);
+    return tails_[i] + (place - i) * (tails_[i + 1] - tails_[i]);
   }
 
  private:
@@ -431,7 +431,7 @@ double predicted_recall(const MemorySummary& summary, const InputGroup& input, i
                         RivalScores scores) {
   check_argument(dimension >= 2, "predicted_recall: dimension {}; at least 2 is needed", dimension);
   if (summary.total_energy() == 0) return 1 / summary.output_count();
-  const auto d = static_cast<double>(dimension);
+  const double d = dimension;
   const Fineness fine = fineness(summary, d, scores);
   const Rivals rivals(summary, input.output_group, d, scores, fine);
   const Nodes squared_lengths = gamma_nodes(d / 2, fine.lengths);  // |e_x|^2

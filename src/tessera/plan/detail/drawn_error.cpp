@@ -16,12 +16,12 @@ constexpr double kAlike = 1.01;
 
 /// Chances of at least 0, 1, …, levels + 1 out of T samples, each with probability p.
 std::vector<double> binomial_tail(double samples, double p, int64_t levels) {
-  std::vector<double> tail(static_cast<size_t>(levels + 2), 0.0);
+  std::vector<double> tail(levels + 2, 0.0);
   double chance = 1;
   double log_choices = 0;  // of n samples out of all
   for (int64_t n = 0; n <= levels + 1; ++n) {
-    tail[static_cast<size_t>(n)] = std::max(0.0, chance);
-    const auto count = static_cast<double>(n);
+    tail[n] = std::max(0.0, chance);
+    const double count = n;
     if (count > samples) break;
     if (n == 0) {
       chance = p < 1 ? -std::expm1(samples * std::log1p(-p)) : samples > 0;
@@ -37,8 +37,7 @@ std::vector<double> binomial_tail(double samples, double p, int64_t levels) {
 
 }  // namespace
 
-StoredMass::StoredMass(const RankedLaw& law, double samples)
-    : inputs_(static_cast<double>(law.inputs())) {
+StoredMass::StoredMass(const RankedLaw& law, double samples) : inputs_(law.inputs()) {
   check_argument(samples >= 0, "StoredMass: {} samples", samples);
   add_bins(law);
   if (std::isfinite(samples)) count_samples(samples);
@@ -62,7 +61,7 @@ void StoredMass::add_bins(const RankedLaw& law) {
 }
 
 void StoredMass::count_samples(double samples) {
-  counted_.resize(static_cast<size_t>(kLevels + 2));
+  counted_.resize(kLevels + 2);
   for (const Bin& bin : bins_) {
     const auto tail = binomial_tail(samples, bin.probability, kLevels);
     const size_t before = counted_.size() - tail.size();
@@ -86,7 +85,7 @@ double StoredMass::of(int64_t stored) const {
 }
 
 std::vector<StoredChance> StoredMass::chances(int64_t stored) const {
-  const auto P = static_cast<double>(stored);
+  const double P = stored;
   const bool by_rank = ranked_by_law(P);
   std::vector<StoredChance> chances;
   for (size_t b = 0; b < bins_.size(); ++b)
@@ -136,7 +135,7 @@ double StoredMass::chance_stored(size_t bin, int64_t count, double stored) const
 
 namespace {
 
-constexpr double kFollowedRanks = 16384;
+constexpr int64_t kFollowedRanks = 16384;
 constexpr double kNegligible = 1e-8;
 
 /// Indexed by how many inputs of one output are stored.
@@ -177,7 +176,7 @@ void add_poisson(ByCount& law, double mean) {
   const ByCount before = law;
   std::fill(law.begin(), law.end(), 0.0);
   double chance = std::exp(-mean);
-  for (size_t more = 0; more < law.size(); ++more, chance *= mean / static_cast<double>(more))
+  for (size_t more = 0; more < law.size(); ++more, chance *= mean / more)
     for (size_t k = more; k < law.size(); ++k) law[k] += chance * before[k - more];
 }
 
@@ -187,17 +186,16 @@ class DrawnOutputs {
   DrawnOutputs(std::span<const StoredChance> chances, int64_t outputs) {
     double places = 0;
     for (const StoredChance& step : chances) places += step.count * step.chance;
-    const double each = places / static_cast<double>(outputs);
+    const double each = places / outputs;
     counts_ = static_cast<size_t>(std::ceil(each + 8 * std::sqrt(each) + 8));
     for (ByCount* law : {&outputs_, &stored_, &not_stored_, &mass_}) law->resize(counts_);
     beside_.assign(counts_, ByCount(counts_));
 
-    const auto first = static_cast<size_t>(std::min<double>(kFollowedRanks, outputs));
-    std::vector<DrawnOutput> with_ranks(first, DrawnOutput(counts_));
+    std::vector<DrawnOutput> with_ranks(std::min(kFollowedRanks, outputs), DrawnOutput(counts_));
     const LaterRanks later = follow(chances, with_ranks, outputs);
     for (DrawnOutput& output : with_ranks) add(output, later, 1);
     DrawnOutput without_ranks(counts_);
-    add(without_ranks, later, static_cast<double>(outputs) - static_cast<double>(first));
+    add(without_ranks, later, outputs - std::ssize(with_ranks));
   }
 
   DrawnError error(int64_t dimension) const {
@@ -213,7 +211,7 @@ class DrawnOutputs {
         total += mass;
         error += mass * (1 - predicted_recall(memory, input, dimension, RivalScores::kIndependent));
       };
-      const auto energy = static_cast<double>(count);
+      const double energy = count;
       if (count > 0) add_error(stored_[count - 1], 1, energy - 1, stored, sum.stored);
       add_error(not_stored_[count], 0, energy, not_stored, sum.not_stored);
     }
@@ -228,14 +226,13 @@ class DrawnOutputs {
                            std::vector<DrawnOutput>& with_ranks, int64_t outputs) {
     LaterRanks later;
     int64_t rank = 0;
-    const auto M = static_cast<double>(outputs);
     for (const StoredChance& step : chances) {
       double left = step.count;
-      for (; left > 0.5 && static_cast<double>(rank) < kFollowedRanks; --left, ++rank)
-        with_ranks[static_cast<size_t>(rank % outputs)].add(step.probability, step.chance);
-      later.expected += left * step.chance / M;
-      later.stored += left * step.chance * step.probability / M;
-      later.not_stored += left * (1 - step.chance) * step.probability / M;
+      for (; left > 0.5 && rank < kFollowedRanks; --left, ++rank)
+        with_ranks[rank % outputs].add(step.probability, step.chance);
+      later.expected += left * step.chance / outputs;
+      later.stored += left * step.chance * step.probability / outputs;
+      later.not_stored += left * (1 - step.chance) * step.probability / outputs;
     }
     return later;
   }

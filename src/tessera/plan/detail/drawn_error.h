@@ -43,11 +43,9 @@ class StoredMass {
   void add_bins(const RankedLaw& law);
   void count_samples(double samples);
   const Counted& counted(size_t bin, int64_t least) const {
-    return counted_[bin * static_cast<size_t>(kLevels + 2) + static_cast<size_t>(least)];
+    return counted_[bin * (kLevels + 2) + least];
   }
-  double reached(size_t bin, int64_t least) const {
-    return reached_[bin * static_cast<size_t>(kLevels + 2) + static_cast<size_t>(least)];
-  }
+  double reached(size_t bin, int64_t least) const { return reached_[bin * (kLevels + 2) + least]; }
   bool ranked_by_law(double stored) const;
   double chance_by_rank(size_t bin, double stored) const;
   double chance_by_counts(size_t bin, double stored) const;
