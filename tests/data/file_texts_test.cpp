@@ -96,26 +96,12 @@ TEST(Html, AnythingIsAPage) {
 }
 
 RC_GTEST_PROP(Html, OfAnyBytesIsUtf8WithoutTags, ()) {
-  static const std::vector<std::string> kParts = {"<p>",
-                                                  "</p>",
-                                                  "<script>",
-                                                  "</script>",
-                                                  "<pre>",
-                                                  "</pre>",
-                                                  "<td",
-                                                  ">",
-                                                  "&amp;",
-                                                  "&#0;",
-                                                  "é",
-                                                  "\xE9",
-                                                  "<!--",
-                                                  "-->",
-                                                  "<![CDATA[",
-                                                  "word",
-                                                  " ",
-                                                  "\n",
-                                                  std::string("\0", 1),
-                                                  "<meta charset=utf-16>"};
+  using namespace std::string_literals;
+  static const std::vector<std::string> kParts = {
+      "<p>",    "</p>", "<script>", "</script>", "<pre>",
+      "</pre>", "<td",  ">",        "&amp;",     "&#0;",
+      "é",      "\xE9", "<!--",     "-->",       "<![CDATA[",
+      "word",   " ",    "\n",       "\0"s,       "<meta charset=utf-16>"};
   std::string page;
   for (const auto& part : *rc::gen::container<std::vector<std::string>>(rc::gen::elementOf(kParts)))
     page += part;

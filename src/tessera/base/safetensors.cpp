@@ -1,7 +1,6 @@
 #include "tessera/base/safetensors.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -20,17 +19,9 @@ struct DTypeInfo {
   std::string_view name;
   size_t bytes;
 };
-constexpr std::array<DTypeInfo, 11> kDTypes = {{{"BOOL", 1},
-                                                {"U8", 1},
-                                                {"I8", 1},
-                                                {"U16", 2},
-                                                {"I16", 2},
-                                                {"I32", 4},
-                                                {"I64", 8},
-                                                {"F16", 2},
-                                                {"BF16", 2},
-                                                {"F32", 4},
-                                                {"F64", 8}}};
+constexpr DTypeInfo kDTypes[] = {{"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"U16", 2},
+                                 {"I16", 2},  {"I32", 4}, {"I64", 8}, {"F16", 2},
+                                 {"BF16", 2}, {"F32", 4}, {"F64", 8}};
 constexpr uint64_t kLongestHeader = 100'000'000;  // the format's own limit, in bytes
 constexpr size_t kAlignment = 64;                 // bytes
 
@@ -46,7 +37,7 @@ std::optional<uint64_t> bytes_of(const std::vector<int64_t>& shape, DType dtype)
 }
 
 DType parse_dtype(const std::string& name, const std::string& tensor, const std::string& path) {
-  for (size_t i = 0; i < kDTypes.size(); ++i)
+  for (size_t i = 0; i < std::size(kDTypes); ++i)
     if (kDTypes[i].name == name) return static_cast<DType>(i);
   throw DataError(path, "tensor '{}' has the unknown type '{}'", tensor, name);
 }
