@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <queue>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "tessera/base/consecutive.h"
 #include "tessera/base/error.h"
 #include "tessera/data/detail/tokenizer_content.h"
 
@@ -43,21 +45,19 @@ class PairTable {
     for (size_t index = 0; index < words_.size(); ++index)
       for (size_t i = 0; i + 1 < words_[index].ids.size(); ++i)
         add({words_[index].ids[i], words_[index].ids[i + 1]}, words_[index].count, index);
-    for (const auto& [pair, occurrences] : pairs_) heap_.push_back({occurrences.count, pair});
-    std::make_heap(heap_.begin(), heap_.end());
+    for (const auto& [pair, occurrences] : pairs_) heap_.push({occurrences.count, pair});
     touched_.clear();
   }
 
   /// The most frequent pair and its count; a count of 0 if there is none.
   std::pair<Pair, int64_t> most_frequent() {
     while (!heap_.empty()) {
-      const Entry top = heap_.front();
+      const Entry top = heap_.top();
       const int64_t count = pairs_[top.pair].count;
       if (count == top.count && count > 0) return {top.pair, count};
-      std::pop_heap(heap_.begin(), heap_.end());
-      heap_.pop_back();
+      heap_.pop();
       // Counts only fall after an entry is made, or rise with a new entry of their own.
-      if (count > 0 && count < top.count) push({count, top.pair});
+      if (count > 0 && count < top.count) heap_.push({count, top.pair});
     }
     return {};
   }
@@ -74,7 +74,8 @@ class PairTable {
     touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
     for (const Pair& other : touched_) {
       const auto found = pairs_.find(other);
-      if (found != pairs_.end() && found->second.count > 0) push({found->second.count, other});
+      if (found != pairs_.end() && found->second.count > 0)
+        heap_.push({found->second.count, other});
     }
   }
 
@@ -86,11 +87,6 @@ class PairTable {
       return count != other.count ? count < other.count : pair > other.pair;
     }
   };
-
-  void push(Entry entry) {
-    heap_.push_back(entry);
-    std::push_heap(heap_.begin(), heap_.end());
-  }
 
   void add(Pair pair, int64_t count, size_t word) {
     Occurrences& occurrences = pairs_[pair];
@@ -125,7 +121,7 @@ class PairTable {
 
   std::vector<Word> words_;
   std::unordered_map<Pair, Occurrences, PairHash> pairs_;
-  std::vector<Entry> heap_;
+  std::priority_queue<Entry> heap_;
   std::vector<Pair> touched_;
 };
 
@@ -137,10 +133,8 @@ TokenizerContent first_tokens(EndOfText end_of_text) {
     content.added_tokens.push_back({std::string(kEndOfTextName), 0});
     content.end_of_text = 0;
   }
-  std::array<int, 256> alphabet;
-  for (int byte = 0; byte < 256; ++byte) alphabet[byte] = byte;
-  std::sort(alphabet.begin(), alphabet.end(),
-            [](int a, int b) { return byte_to_character(a) < byte_to_character(b); });
+  std::vector<int> alphabet = consecutive<int>(256);
+  std::ranges::sort(alphabet, {}, byte_to_character);
   for (int byte : alphabet) content.tokens.emplace_back(1, static_cast<char>(byte));
   return content;
 }
