@@ -17,21 +17,16 @@ int openblas_get_num_threads();
 
 namespace tessera::theory {
 
-inline void gemm(int transpose_a, int transpose_b, int64_t m, int64_t n, int64_t k, const float* a,
-                 int64_t lda, const float* b, int64_t ldb, float beta, float* c, int64_t ldc) {
-  cblas_sgemm(101, transpose_a, transpose_b, static_cast<int>(m), static_cast<int>(n),
-              static_cast<int>(k), 1.0f, a, static_cast<int>(lda), b, static_cast<int>(ldb), beta,
-              c, static_cast<int>(ldc));
-}
+constexpr int kRowMajor = 101, kBlasAsIs = 111, kBlasTransposed = 112;
 
-inline void gemm(int transpose_a, int transpose_b, int64_t m, int64_t n, int64_t k, const double* a,
-                 int64_t lda, const double* b, int64_t ldb, double beta, double* c, int64_t ldc) {
-  cblas_dgemm(101, transpose_a, transpose_b, static_cast<int>(m), static_cast<int>(n),
-              static_cast<int>(k), 1.0, a, static_cast<int>(lda), b, static_cast<int>(ldb), beta, c,
-              static_cast<int>(ldc));
+inline void gemm(int transpose_a, int transpose_b, int m, int n, int k, const float* a, int lda,
+                 const float* b, int ldb, float beta, float* c, int ldc) {
+  cblas_sgemm(kRowMajor, transpose_a, transpose_b, m, n, k, 1, a, lda, b, ldb, beta, c, ldc);
 }
-
-constexpr int kBlasAsIs = 111, kBlasTransposed = 112;
+inline void gemm(int transpose_a, int transpose_b, int m, int n, int k, const double* a, int lda,
+                 const double* b, int ldb, double beta, double* c, int ldc) {
+  cblas_dgemm(kRowMajor, transpose_a, transpose_b, m, n, k, 1, a, lda, b, ldb, beta, c, ldc);
+}
 
 /// c [m, n] = a [m, k] b [k, n] + beta c; row-major, with row strides lda, ldb, ldc.
 template <typename T>
