@@ -106,13 +106,9 @@ int64_t capacity(const OutputLaw& outputs, int64_t dimension, double error) {
   const auto exceeds_about = exceeds_with(RivalScores::kIndependent);
   const auto exceeds = exceeds_with(RivalScores::kCoupled);
   constexpr int64_t kUnlimited = int64_t{1} << 50;
-  int64_t low = 0, high = 1;
-  for (; !exceeds_about(high); high *= 2) {
-    if (high > kUnlimited) return high;
-    low = high;
-  }
-  high = smallest(low, high, exceeds_about);
-  low = high - 1;
+  const auto about = smallest_up_to(1, 2 * kUnlimited, exceeds_about);
+  if (!about) return 2 * kUnlimited;
+  int64_t low = *about - 1, high = *about;
   for (int64_t step = 1; low > 0 && exceeds(low); step *= 2)
     low = std::max<int64_t>(0, std::exchange(high, low) - step);
   for (int64_t step = 1; !exceeds(high); step *= 2) {
