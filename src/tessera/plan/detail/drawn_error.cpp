@@ -53,7 +53,7 @@ void StoredMass::add_bins(const RankedLaw& law) {
       bins_.push_back({count, p});
       first = p;
     } else {
-      Bin& last = bins_.back();
+      RankedLaw::Step& last = bins_.back();
       last.probability = (last.count * last.probability + count * p) / (last.count + count);
       last.count += count;
     }
@@ -62,7 +62,7 @@ void StoredMass::add_bins(const RankedLaw& law) {
 
 void StoredMass::count_samples(double samples) {
   counted_.resize(kLevels + 2);
-  for (const Bin& bin : bins_) {
+  for (const RankedLaw::Step& bin : bins_) {
     const auto tail = binomial_tail(samples, bin.probability, kLevels);
     const size_t before = counted_.size() - tail.size();
     for (size_t n = 0; n < tail.size(); ++n) {

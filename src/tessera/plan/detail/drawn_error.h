@@ -31,10 +31,6 @@ class StoredMass {
   std::vector<StoredChance> chances(int64_t stored) const;
 
  private:
-  /// Inputs of about equal probability.
-  struct Bin {
-    double count = 0, probability = 0;  ///< how many, and of each
-  };
   /// Over the bins before one: how many inputs have at least some count, and the variance of that.
   struct Counted {
     double mean = 0, variance = 0;
@@ -55,10 +51,10 @@ class StoredMass {
   /// inputs there almost as the law does.
   static constexpr int64_t kLevels = 64;
   double inputs_;
-  std::vector<Bin> bins_;
-  std::vector<double> seen_;      // [bins + 1] running sum of inputs seen
-  std::vector<double> reached_;   // [bins, levels + 2] chance of at least so many samples
-  std::vector<Counted> counted_;  // [bins + 1, levels + 2]
+  std::vector<RankedLaw::Step> bins_;  // inputs of about equal probability
+  std::vector<double> seen_;           // [bins + 1] running sum of inputs seen
+  std::vector<double> reached_;        // [bins, levels + 2] chance of at least so many samples
+  std::vector<Counted> counted_;       // [bins + 1, levels + 2]
   mutable std::map<int64_t, double> known_;
 };
 
