@@ -10,9 +10,9 @@
 namespace tessera::serve {
 
 struct AccessOptions {
-  std::vector<std::string> keys;   ///< one of which a request must bring; none: anybody may ask
-  std::vector<std::string> hosts;  ///< further names that this server is reached under
-  std::string origin;              ///< of pages elsewhere that may use the API ("" for none)
+  std::vector<std::string> keys = {};  ///< one of which a request must bring; none: anybody may ask
+  std::vector<std::string> hosts = {};  ///< further names that this server is reached under
+  std::string origin = {};              ///< of pages elsewhere that may use the API ("" for none)
 };
 
 /// Who may ask for what.

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <deque>
 #include <functional>
 #include <thread>
 
@@ -115,9 +116,8 @@ TEST_F(HostileToServe, MoreConnectionsThanFilesMayBeOpen) {
     const rlimit limit{100, 100};
     ::setrlimit(RLIMIT_NOFILE, &limit);
   });
-  std::vector<std::unique_ptr<RawClient>> waiting;
-  for (int i = 0; i < 300; ++i)
-    waiting.push_back(std::make_unique<RawClient>(server.port(), i % 2 == 0 ? "" : "GET / HTT"));
+  std::deque<RawClient> waiting;
+  for (int i = 0; i < 300; ++i) waiting.emplace_back(server.port(), i % 2 == 0 ? "" : "GET / HTT");
   EXPECT_EQ(server.ask("GET", "/health").status, 200);
   const double before = server.cpu_seconds();
   std::this_thread::sleep_for(500ms);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <deque>
 #include <future>
 #include <new>
 
@@ -92,8 +93,6 @@ TEST(HostileClients, ThoseThatLeaveAtAnyByte) {
 }
 
 TEST(HostileClients, OneThatSendsNothingMoreGetsItsWholeAnswer) {
-  HttpOptions options;
-  options.half_closed_seconds = 600;  // so that nothing here ends by itself
   std::promise<void> gate;
   const std::shared_future<void> opened = gate.get_future().share();
   Listening listening(
@@ -107,7 +106,7 @@ TEST(HostileClients, OneThatSendsNothingMoreGetsItsWholeAnswer) {
         opened.wait();
         return of_size(1000000);
       },
-      options);
+      {.half_closed_seconds = kNever});
   RawClient plain(listening.port(), asking("POST", "/a", "body"));
   RawClient events(listening.port(), asking("GET", "/events"));
   plain.half_close();
@@ -136,9 +135,7 @@ TEST(HostileClients, OneThatEndsWithinItsRequestIsDropped) {
 }
 
 TEST(HostileClients, RequestsThatDripInHaveOneTimeLimit) {
-  HttpOptions options;
-  options.read_seconds = 0.3;
-  Listening listening({}, options);
+  Listening listening({}, {.read_seconds = 0.3});
   const std::string head = "POST /a HTTP/1.1\r\nHost: localhost\r\n";
   for (const auto& [begin, drop] : {std::pair<std::string, std::string>{"", "A"},
                                     {head + "X: ", "a"},
@@ -154,32 +151,26 @@ TEST(HostileClients, RequestsThatDripInHaveOneTimeLimit) {
 }
 
 TEST(HostileClients, HeadsThatNeverEndHoldLittleTogether) {
-  HttpOptions options;
-  options.body_bytes = 1000;
-  options.read_seconds = 600;  // so that nothing here ends by itself
-  Listening listening({}, options);
+  Listening listening({}, {.body_bytes = 1000, .read_seconds = kNever});
   std::string head = "GET /a HTTP/1.1\r\nHost: a\r\n";
   while (head.size() < 30000) head += "X-Header: 0123456789\r\n";
-  std::vector<std::unique_ptr<RawClient>> clients;
-  for (int i = 0; i < 60; ++i)
-    clients.push_back(std::make_unique<RawClient>(listening.port(), head));
+  std::deque<RawClient> clients;
+  for (int i = 0; i < 60; ++i) clients.emplace_back(listening.port(), head);
   EXPECT_EQ(listening.ask(asking("GET", "/b")).status, 200);  // accepted after all others
   EXPECT_TRUE(soon([&] { return listening.server.connections() < 20; }))
       << "16 heads and bodies of the largest size may arrive at once";
-  clients.back()->send("\r\n");  // the latest ones are still there
-  EXPECT_EQ(clients.back()->answer().status, 200);
+  clients.back().send("\r\n");  // the latest ones are still there
+  EXPECT_EQ(clients.back().answer().status, 200);
 }
 
 TEST(HostileClients, OneThatHardlyReadsIsDropped) {
-  HttpOptions options;
-  options.write_seconds = 0.3;  // for 64 KB
   Writers writers;
   Listening listening(
       [&](const Request& request) {
         return request.path == "/events" ? writers.endless(std::string(10000, 'x'))
                                          : of_size(64 << 20);
       },
-      options);
+      {.write_seconds = 0.3});  // for 64 KB
   for (const std::string path : {"/a", "/events"}) {
     RawClient client(listening.port(), 4096);
     client.send(asking("GET", path));
@@ -196,8 +187,6 @@ TEST(HostileClients, OneThatHardlyReadsIsDropped) {
 }
 
 TEST(HostileClients, AStreamMayPauseForLongerThanAWriteMayTake) {
-  HttpOptions options;
-  options.write_seconds = 0.2;
   Listening listening(
       [](const Request&) {
         return Response::of_events([](EventStream& stream) {
@@ -207,18 +196,16 @@ TEST(HostileClients, AStreamMayPauseForLongerThanAWriteMayTake) {
           }
         });
       },
-      options);
+      {.write_seconds = 0.2});
   const Answer answer = listening.ask(asking("GET", "/events"));
   EXPECT_EQ(answer.body, "data: one\n\ndata: two\n\n");
   EXPECT_TRUE(answer.whole);
 }
 
 TEST(HostileClients, NothingMoreIsWrittenToOneThatHasLeft) {
-  HttpOptions options;
-  options.write_seconds = 600;  // so that nothing here ends by itself
   Writers writers;
   Listening listening([&](const Request&) { return writers.endless(std::string(1000, 'x')); },
-                      options);
+                      {.write_seconds = kNever});
   for (int i = 0; i < 50; ++i) {
     RawClient client(listening.port(), asking("GET", "/events"));
     ASSERT_EQ(client.receive(10), "HTTP/1.1 2");
@@ -229,9 +216,7 @@ TEST(HostileClients, NothingMoreIsWrittenToOneThatHasLeft) {
 }
 
 TEST(HostileClients, OneThatNeverReadsIsNotAskedForMore) {
-  HttpOptions options;
-  options.write_seconds = 0.3;
-  Listening listening([](const Request&) { return of_size(1 << 20); }, options);
+  Listening listening([](const Request&) { return of_size(1 << 20); }, {.write_seconds = 0.3});
   RawClient client(listening.port());
   std::string many;
   for (int i = 0; i < 1000; ++i) many += asking("GET", "/a");
@@ -242,9 +227,7 @@ TEST(HostileClients, OneThatNeverReadsIsNotAskedForMore) {
 }
 
 TEST(HostileClients, IdleOnesAreDroppedAfterAnAnswerToo) {
-  HttpOptions options;
-  options.idle_seconds = 0.3;
-  Listening listening({}, options);
+  Listening listening({}, {.idle_seconds = 0.3});
   RawClient silent(listening.port());
   std::optional<RawClient> client;
   EXPECT_TRUE(soon([&] {  // one that the machine holds up before it asks is idle, too
@@ -257,23 +240,20 @@ TEST(HostileClients, IdleOnesAreDroppedAfterAnAnswerToo) {
 }
 
 TEST(HostileClients, TheEndOfTheServerWaitsForNoneOfThem) {
-  HttpOptions options;
-  options.read_seconds = options.idle_seconds = 600;
-  options.write_seconds = 0.3;
   Writers writers;
   std::optional<Listening> listening;
   listening.emplace(
       [&](const Request& request) {
         return request.path == "/events" ? writers.endless(std::string(10000, 'x')) : of_size(100);
       },
-      options);
-  std::vector<std::unique_ptr<RawClient>> clients;
+      HttpOptions{.read_seconds = kNever, .idle_seconds = kNever, .write_seconds = 0.3});
+  std::deque<RawClient> clients;
   for (const std::string sent :
        {"", "GET", "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n1",
         "POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n",
         "GET /a HTTP/1.1\r\nHost: a\r\n\r\n", "GET /events HTTP/1.1\r\nHost: a\r\n\r\n"})
-    clients.push_back(std::make_unique<RawClient>(listening->port(), sent));
-  EXPECT_EQ(clients[4]->answer().status, 200);
+    clients.emplace_back(listening->port(), sent);
+  EXPECT_EQ(clients[4].answer().status, 200);
   EXPECT_TRUE(soon([&] { return writers.bytes > 0; }));
   listening.reset();  // comes back
   EXPECT_EQ(writers.writing, 0);

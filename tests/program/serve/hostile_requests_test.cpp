@@ -26,11 +26,7 @@ constexpr size_t kHeadLimit = 1 << 15;
 const std::string kHidden = "GET /hidden HTTP/1.1\r\nHost: localhost\r\n\r\n";
 const std::string kLast = "GET /last HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
 
-HttpOptions small_bodies() {
-  HttpOptions options;
-  options.body_bytes = kBodyLimit;
-  return options;
-}
+const HttpOptions kSmallBodies = {.body_bytes = kBodyLimit};
 
 std::string length(const std::string& body) {
   return "Content-Length: " + std::to_string(body.size()) + "\r\n";
@@ -85,7 +81,7 @@ TEST(HostileRequests, LengthsThatContradictThemselvesAreRefused) {
 }
 
 TEST(HostileRequests, ChunksThatAreNoneAreRefused) {
-  Listening listening({}, small_bodies());
+  Listening listening({}, kSmallBodies);
   for (const std::string chunks :
        {"FFFFFFFFFFFFFFFFF\r\nabc\r\n0\r\n\r\n", "FFFFFFFFFFFFFFFF\r\nabc\r\n0\r\n\r\n",
         "5\r\nabcde\r\nFFFFFFFFFFFFFFFC\r\nabc\r\n0\r\n\r\n", "7FFFFFFFFFFFFFFF\r\nabc\r\n",
@@ -101,7 +97,7 @@ TEST(HostileRequests, ChunksThatAreNoneAreRefused) {
 
 TEST(HostileRequests, WhatStandsBesideChunksHasALimit) {
   for (const std::string begin : {"1;a=", "1\r\na\r\n0\r\nA: ", "1\r\na\r\n0\r\nA: b\r\n"}) {
-    Listening listening({}, small_bodies());
+    Listening listening({}, kSmallBodies);
     RawClient client(listening.port(), post("Transfer-Encoding: chunked\r\n", begin));
     const std::string more = begin.back() == '\n' ? "A: b\r\n" : "abcdef";
     std::string piece;
@@ -141,7 +137,7 @@ TEST(HostileRequests, TargetsMayNameTheServer) {
 }
 
 TEST(HostileRequests, BodiesUpToTheLimit) {
-  Listening listening({}, small_bodies());
+  Listening listening({}, kSmallBodies);
   const std::string chunked = "Transfer-Encoding: chunked\r\n";
   for (const size_t over : {0, 1}) {
     const std::string body(kBodyLimit + over, 'x');

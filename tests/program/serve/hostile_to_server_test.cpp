@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <deque>
 #include <mutex>
 
 #include "tests/program/serve/running_server.h"
@@ -21,35 +22,28 @@ using ::testing::UnorderedElementsAre;
 using namespace std::chrono_literals;
 
 TEST(HostileToServer, IdleConnectionsCostNoThread) {
-  ServerOptions options;
-  options.clients = 1;
-  Running running(options);
-  std::vector<std::unique_ptr<RawClient>> idle;
-  for (int i = 0; i < 2000; ++i) idle.push_back(std::make_unique<RawClient>(running.port()));
+  Running running({.clients = 1});
+  std::deque<RawClient> idle;
+  for (int i = 0; i < 2000; ++i) idle.emplace_back(running.port());
   EXPECT_EQ(running.ask(asking("GET", "/health")).status, 200);
 }
 
 TEST(HostileToServer, HeadsAndBodiesThatTrickleInHoldUpNobody) {
-  ServerOptions options;
-  options.clients = 1;
-  Running running(options);
+  Running running({.clients = 1});
   const std::string body = R"({"prompt":"a","max_tokens":1})";
   const std::string whole = asking("POST", "/v1/completions", body);
-  std::vector<std::unique_ptr<RawClient>> slow;
+  std::deque<RawClient> slow;
   for (int i = 0; i < 200; ++i)
-    slow.push_back(std::make_unique<RawClient>(
-        running.port(), whole.substr(0, i % 2 == 0 ? 30 : whole.size() - 5)));
+    slow.emplace_back(running.port(), whole.substr(0, i % 2 == 0 ? 30 : whole.size() - 5));
   EXPECT_EQ(running.ask(whole).status, 200);
-  slow[0]->send(whole.substr(30));  // what comes late is answered all the same
-  EXPECT_EQ(slow[0]->answer().status, 200);
-  slow[1]->send(body.substr(body.size() - 5));
-  EXPECT_EQ(slow[1]->answer().status, 200);
+  slow[0].send(whole.substr(30));  // what comes late is answered all the same
+  EXPECT_EQ(slow[0].answer().status, 200);
+  slow[1].send(body.substr(body.size() - 5));
+  EXPECT_EQ(slow[1].answer().status, 200);
 }
 
 TEST(HostileToServer, ARefusedBodyDoesNotTakeTheAnswerAway) {
-  ServerOptions options;
-  options.http.body_bytes = 2000;
-  Running running(options);
+  Running running({.http = {.body_bytes = 2000}});
   RawClient client(
       running.port(),
       "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n");
@@ -70,20 +64,17 @@ TEST(HostileToServer, RequestsThatComeTogetherAreAllAnswered) {
 }
 
 TEST(HostileToServer, BodiesThatNeverComeHoldUpNobody) {
-  ServerOptions options;
-  options.http.read_seconds = 600;  // so that nothing here ends by itself
-  Running running(options);
-  std::vector<std::unique_ptr<RawClient>> waiting;
+  Running running({.http = {.read_seconds = kNever}});
+  std::deque<RawClient> waiting;
   for (int i = 0; i < 80; ++i)
     for (const std::string more :
          {"Transfer-Encoding: chunked\r\n\r\n", "Content-Length: 9\r\n\r\n{",
           "Expect: 100-continue\r\nContent-Length: 9\r\n\r\n",
           "Transfer-Encoding: chunked\r\n\r\n5\r\n{"})
-      waiting.push_back(
-          std::make_unique<RawClient>(running.port(),
-                                      "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\n"
-                                      "Content-Type: application/json\r\n" +
-                                          more));
+      waiting.emplace_back(running.port(),
+                           "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\n"
+                           "Content-Type: application/json\r\n" +
+                               more);
   for (const auto& [method, path, body] :
        {std::tuple("GET", "/health", ""),
         std::tuple("POST", "/v1/completions", R"({"prompt":"a","max_tokens":1})")}) {
@@ -106,9 +97,7 @@ TEST(HostileToServer, OneThatSendsNothingMoreGetsItsWholeText) {
 }
 
 TEST(HostileToServer, ManyNamesAreOneClientWhereThereAreNoKeys) {
-  ServerOptions options;
-  options.clients_per_key = 2;
-  Running running(options);
+  Running running({.clients_per_key = 2});
   const auto asked = [&](int i, bool endless) {
     const Json body = {{"prompt", "a"},
                        {"max_tokens", endless ? 100000 : 1},
@@ -128,16 +117,13 @@ TEST(HostileToServer, ManyNamesAreOneClientWhereThereAreNoKeys) {
 }
 
 TEST(HostileToServer, ThoseWithoutAKeyTakeNoPlaces) {
-  ServerOptions options;
-  options.access.keys = {"key"};
-  options.clients = 2;
-  Running running(options);
+  Running running({.access = {.keys = {"key"}}, .clients = 2});
   std::string many;
   for (int i = 0; i < 1000; ++i) many += asking("GET", i % 10 == 0 ? "/health" : "/page.css");
-  std::vector<std::unique_ptr<RawClient>> strangers;
+  std::deque<RawClient> strangers;
   for (int i = 0; i < 10; ++i) {  // more is sent to them than the kernel holds
-    strangers.push_back(std::make_unique<RawClient>(running.port(), 4096));
-    strangers.back()->send(many);
+    strangers.emplace_back(running.port(), 4096);
+    strangers.back().send(many);
   }
   for (int i = 0; i < 50; ++i) {
     const std::string key = "Authorization: Bearer key\r\n";
@@ -147,11 +133,7 @@ TEST(HostileToServer, ThoseWithoutAKeyTakeNoPlaces) {
 }
 
 TEST(HostileToServer, RefusedRequestsTakeNoPlaces) {
-  ServerOptions options;
-  options.access.keys = {"greedy", "other"};
-  options.clients = 3;
-  options.clients_per_key = 1;
-  Running running(options);
+  Running running({.access = {.keys = {"greedy", "other"}}, .clients = 3, .clients_per_key = 1});
   const auto asked = [](const std::string& key) {
     return asking("GET", "/v1/models", "", "Authorization: Bearer " + key + "\r\n");
   };
@@ -162,12 +144,12 @@ TEST(HostileToServer, RefusedRequestsTakeNoPlaces) {
   ASSERT_THAT(first.until("data: {"), StartsWith("HTTP/1.1 200"));
   std::string many;
   for (int i = 0; i < 20000; ++i) many += asked("greedy");
-  std::vector<std::unique_ptr<RawClient>> refused;
+  std::deque<RawClient> refused;
   for (int i = 0; i < 4; ++i) {  // none of them reads its refusals
-    refused.push_back(std::make_unique<RawClient>(running.port(), 4096));
+    refused.emplace_back(running.port(), 4096);
     const timeval limit = {0, 500000};
-    ::setsockopt(refused.back()->socket(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-    refused.back()->send(many);  // until the server waits for it
+    ::setsockopt(refused.back().socket(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    refused.back().send(many);  // until the server waits for it
   }
   for (int i = 0; i < 50; ++i) {
     ASSERT_EQ(running.ask(asked("other")).status, 200) << i;
@@ -176,17 +158,13 @@ TEST(HostileToServer, RefusedRequestsTakeNoPlaces) {
 }
 
 TEST(HostileToServer, ALogThatFailsChangesNoAnswer) {
-  TinyService tiny;
-  ServerOptions options;
-  options.http.port = 0;
   std::atomic<int> lines = 0;
-  Server server(tiny.service, options, [&](const Request&, int, double) {
+  Running running({}, {}, [&](const Request&, int, double) {
     ++lines;
     throw std::runtime_error("the disk is full");
   });
-  std::thread thread([&] { server.run(); });
   const Json body = {{"prompt", "a"}, {"max_tokens", 3}, {"stream", true}};
-  RawClient client(server.port());
+  RawClient client(running.port());
   client.send(asking("GET", "/health") + asking("POST", "/v1/completions", body.dump()) +
               asking("GET", "/nothing") + asking("GET", "/health", "", "Connection: close\r\n"));
   EXPECT_EQ(client.answer().body, R"({"status":"ok"})");
@@ -194,8 +172,7 @@ TEST(HostileToServer, ALogThatFailsChangesNoAnswer) {
   EXPECT_EQ(client.answer().status, 404);
   EXPECT_EQ(client.answer().status, 200);
   EXPECT_EQ(client.rest(), "");
-  server.stop();
-  thread.join();
+  running.stop();
   EXPECT_EQ(lines, 4);
 }
 
@@ -220,10 +197,7 @@ class Lines {
 
 TEST(HostileToServer, WhatHttpItselfRefusesIsLoggedAndCounted) {
   Lines lines;
-  ServerOptions options;
-  options.http.body_bytes = 2000;
-  options.http.read_seconds = 600;  // so that nothing here ends by itself
-  Running running(options, {}, lines.add());
+  Running running({.http = {.body_bytes = 2000, .read_seconds = kNever}}, {}, lines.add());
   running.ask(asking("POST", "/large", std::string(3000, ' ')));
   running.ask(asking("POST", "/packed", "{}", "Content-Encoding: gzip\r\n"));
   running.ask(asking("GET", "/broken", "", "no colon\r\n"));
@@ -239,9 +213,7 @@ TEST(HostileToServer, WhatHttpItselfRefusesIsLoggedAndCounted) {
 
 TEST(HostileToServer, ARequestThatDoesNotArriveInTimeIsLoggedAndCounted) {
   Lines lines;
-  ServerOptions options;
-  options.http.read_seconds = 0.5;
-  Running running(options, {}, lines.add());
+  Running running({.http = {.read_seconds = 0.5}}, {}, lines.add());
   RawClient slow(running.port(), asking("POST", "/slow", "body").substr(0, 80));
   EXPECT_EQ(slow.rest(), "") << "it is logged, not answered";
   EXPECT_TRUE(has_counted(running, "refused", 408));
@@ -250,13 +222,10 @@ TEST(HostileToServer, ARequestThatDoesNotArriveInTimeIsLoggedAndCounted) {
 
 TEST(HostileToServer, RequestsThatAreClosedForOthersAreLogged) {
   Lines lines;
-  ServerOptions options;
-  options.http.body_bytes = 1000;
-  options.http.read_seconds = 600;  // so that nothing here ends by itself
-  Running running(options, {}, lines.add());
+  Running running({.http = {.body_bytes = 1000, .read_seconds = kNever}}, {}, lines.add());
   const std::string head = "GET /a HTTP/1.1\r\nX: " + std::string(30000, 'x');
-  std::vector<std::unique_ptr<RawClient>> clients;
-  for (int i = 0; i < 30; ++i) clients.push_back(std::make_unique<RawClient>(running.port(), head));
+  std::deque<RawClient> clients;
+  for (int i = 0; i < 30; ++i) clients.emplace_back(running.port(), head);
   EXPECT_TRUE(soon([&] { return lines.all().size() >= 10; })) << "16 may arrive at once";
   EXPECT_THAT(lines.all(), Each("GET /a 503"));
 }

@@ -400,9 +400,7 @@ TEST_F(StoresTogether, AreWithoutAHostWhoseAnswersAreDamaged) {
 
 TEST_F(StoresTogether, SendTheirKey) {
   make();
-  ServerOptions options;
-  options.access.keys = {"secret"};
-  const PartServer a(folder_ / "a", options);
+  const PartServer a(folder_ / "a", {.access = {.keys = {"secret"}}});
   EXPECT_THAT(
       store::message_of<hosts::NoHostAnswers>([&] { StoresOfHosts({a.address()}, kPatient); }),
       HasSubstr("status 401"));

@@ -18,6 +18,9 @@
 
 namespace tessera::serve {
 
+/// Seconds for what is not to end by itself while a test runs.
+constexpr double kNever = 600;
+
 /// One answer as it came.
 struct Answer {
   int status = 0;  ///< 0: the connection ended before its head

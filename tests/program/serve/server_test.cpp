@@ -56,9 +56,7 @@ TEST(Server, StreamsEventsAsTheyCome) {
 }
 
 TEST(Server, AClientThatHangsUpFreesItsPlace) {
-  ServerOptions options;
-  options.http.half_closed_seconds = 0.1;
-  Running running(options);
+  Running running({.http = {.half_closed_seconds = 0.1}});
   for (const bool stream : {true, false}) {
     Json body = Json::parse(kEndless);
     body["stream"] = stream;
@@ -81,9 +79,8 @@ TEST(Server, AnswersWhatHasBegunBeforeItStops) {
 
 TEST(Server, TooManyRequestsAreToldToComeBack) {
   for (const bool clients_are_the_limit : {true, false}) {
-    ServerOptions options;
-    options.clients = clients_are_the_limit ? 2 : 10;
-    Running running(options, {.rows = 1, .queue = clients_are_the_limit ? 10 : 1});
+    Running running({.clients = clients_are_the_limit ? 2 : 10},
+                    {.rows = 1, .queue = clients_are_the_limit ? 10 : 1});
     const std::string endless = asking("POST", "/v1/completions", kEndless);
     RawClient first(running.port(), endless);
     ASSERT_THAT(first.until("data: {"), StartsWith("HTTP/1.1 200"));
@@ -97,10 +94,7 @@ TEST(Server, TooManyRequestsAreToldToComeBack) {
 }
 
 TEST(Server, AKeyHasItsShare) {
-  ServerOptions options;
-  options.access.keys = {"greedy", "other"};
-  options.clients_per_key = 2;
-  Running running(options);
+  Running running({.access = {.keys = {"greedy", "other"}}, .clients_per_key = 2});
   const auto asked = [&](const std::string& key, const std::string& body) {
     return asking("POST", "/v1/completions", body, "Authorization: Bearer " + key + "\r\n");
   };
@@ -121,10 +115,7 @@ TEST(Server, AKeyHasItsShare) {
 }
 
 TEST(Server, StrangersAreRefused) {
-  ServerOptions options;
-  options.access.keys = {"secret", "other"};
-  options.access.hosts = {"tessera.example"};
-  Running running(options);
+  Running running({.access = {.keys = {"secret", "other"}, .hosts = {"tessera.example"}}});
   const auto status = [&](const std::string& headers, const std::string& path = "/v1/models") {
     return running.ask("GET " + path + " HTTP/1.1\r\n" + headers + "\r\n").status;
   };
@@ -145,11 +136,8 @@ TEST(Server, StrangersAreRefused) {
 }
 
 TEST(Server, AnotherOriginIsAllowedByNameOnly) {
-  ServerOptions options;
-  options.access.origin = "https://page.example";
-  options.access.keys = {"secret"};
-  Running running(options);
-  const std::string page = "Origin: https://page.example\r\n";
+  const std::string origin = "https://page.example", page = "Origin: " + origin + "\r\n";
+  Running running({.access = {.keys = {"secret"}, .origin = origin}});
   const std::string key = "Authorization: Bearer secret\r\n";
   const auto expect = [&](const std::string& method, const std::string& headers, int status,
                           const std::string& allowed) {
@@ -157,9 +145,9 @@ TEST(Server, AnotherOriginIsAllowedByNameOnly) {
     EXPECT_EQ(answer.status, status);
     EXPECT_EQ(answer.header("Access-Control-Allow-Origin"), allowed);
   };
-  expect("OPTIONS", page, 204, options.access.origin);
-  expect("GET", page + key, 200, options.access.origin);
-  expect("GET", page, 401, options.access.origin);  // the page sees why
+  expect("OPTIONS", page, 204, origin);
+  expect("GET", page + key, 200, origin);
+  expect("GET", page, 401, origin);  // the page sees why
   expect("GET", key, 200, "");
 }
 
