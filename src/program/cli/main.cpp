@@ -7,7 +7,6 @@
 #include <climits>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 
 #include "program/cli/library_environment.h"

@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 
 #include "program/jobs/job.h"
 #include "tessera/base/error.h"

@@ -1,6 +1,5 @@
 #include "program/mcp/store_tools.h"
 
-#include <algorithm>
 #include <filesystem>
 
 #include "program/jobs/erase_job.h"

@@ -1,6 +1,5 @@
 #include <nlohmann/json.hpp>
 
-#include "program/serve/api_error.h"
 #include "program/serve/service.h"
 #include "tessera/base/config.h"
 #include "tessera/base/machine.h"

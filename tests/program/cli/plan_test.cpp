@@ -1,6 +1,5 @@
 #include <nlohmann/json.hpp>
 #include <string>
-#include <vector>
 
 #include "tessera/base/config.h"
 #include "tests/program/cli/tessera_program.h"

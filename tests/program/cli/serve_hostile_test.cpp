@@ -1,7 +1,6 @@
 // tessera serve as a process: its port, its log, its open files, and what it does for nobody.
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
 

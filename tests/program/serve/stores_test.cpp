@@ -1,12 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <set>
 #include <thread>
 
 #include "tessera/base/config.h"
-#include "tessera/store/digest.h"
 #include "tessera/store/question.h"
 #include "tessera/store/recall.h"
 #include "tessera/store/store_json.h"
