@@ -90,19 +90,18 @@ TEST_F(DataOfTasks, WritesRandomLanguages) {
 
 TEST_F(DataOfTasks, RecordsGamesOfPong) {
   const Arguments short_game = {"data", "pong", "--set", "game.points=2"};
-  const auto with = [&](const Arguments& more) { return tessera(joined(short_game, more)); };
-  const Outcome printed = with({"--games", "2"});
-  EXPECT_EQ(printed.status, 0) << printed.err;
-  EXPECT_THAT(printed.out, StartsWith(R"({"game":0,"action":)"));
-  EXPECT_THAT(printed.out, HasSubstr(R"({"game":1,"action":)"));
+  const auto with = [&](const Arguments& more) { return done(joined(short_game, more)); };
+  const std::string printed = with({"--games", "2"});
+  EXPECT_THAT(printed, StartsWith(R"({"game":0,"action":)"));
+  EXPECT_THAT(printed, HasSubstr(R"({"game":1,"action":)"));
   EXPECT_THAT(
-      with({"--games", "2", "--out", path("games.jsonl"), "--tensors", path("g.safetensors")}).out,
+      with({"--games", "2", "--out", path("games.jsonl"), "--tensors", path("g.safetensors")}),
       HasSubstr("games.jsonl: "));
-  EXPECT_EQ(read_file(path("games.jsonl")), printed.out);
+  EXPECT_EQ(read_file(path("games.jsonl")), printed);
   EXPECT_THAT(read_file(path("g.safetensors")), HasSubstr("\"observations\""));
   // The first game of the next seed is another one than the second of this.
-  const std::string second = printed.out.substr(printed.out.find(R"({"game":1)"));
-  EXPECT_NE(with({"--seed", "2"}).out,
+  const std::string second = printed.substr(printed.find(R"({"game":1)"));
+  EXPECT_NE(with({"--seed", "2"}),
             std::regex_replace(second, std::regex(R"("game":1)"), R"("game":0)"));
 }
 

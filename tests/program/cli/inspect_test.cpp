@@ -40,15 +40,13 @@ TEST_F(Inspecting, PrintsTheTokenItsPartsAndTheMemoriesThatCountMost) {
 TEST_F(Inspecting, ShowsWhereSlotsAreUsedOnceThatWasMeasured) {
   std::filesystem::copy(trained_model(), path("model"), std::filesystem::copy_options::recursive);
   const auto inspect_copy = [&](const Arguments& options) {
-    return tessera(joined({"inspect", "--model", path("model"), "--text"}, options));
+    return done(joined({"inspect", "--model", path("model"), "--text"}, options));
   };
-  EXPECT_THAT(inspect_copy({"In the beginning"}).out, HasSubstr("tessera inspect --slots"));
-  const Outcome measuring = inspect_copy({"And God said, Let there be light", "--slots"});
-  ASSERT_EQ(measuring.status, 0) << measuring.err;
-  EXPECT_THAT(measuring.out, HasSubstr(path("model") + "/slots.safetensors: for each of "));
-  const Outcome run = inspect_copy({"In the beginning"});
-  EXPECT_THAT(run.out, HasSubstr("used most at -> what came next"));
-  const json result = json::parse(inspect_copy({"In the beginning", "--json"}).out);
+  EXPECT_THAT(inspect_copy({"In the beginning"}), HasSubstr("tessera inspect --slots"));
+  EXPECT_THAT(inspect_copy({"And God said, Let there be light", "--slots"}),
+              HasSubstr(path("model") + "/slots.safetensors: for each of "));
+  EXPECT_THAT(inspect_copy({"In the beginning"}), HasSubstr("used most at -> what came next"));
+  const json result = json::parse(inspect_copy({"In the beginning", "--json"}));
   const json& slot = result["layers"][0]["slots"][0];
   const std::string name = fmt::format("0.{}.{}", slot["head"].dump(), slot["slot"].dump());
   EXPECT_FALSE(result["slot_readers"][name].empty());

@@ -11,7 +11,7 @@ using ::testing::HasSubstr;
 
 class Plan : public Workplace {
  protected:
-  static Outcome plan(const Arguments& arguments) { return tessera(joined({"plan"}, arguments)); }
+  static std::string plan(const Arguments& arguments) { return done(joined({"plan"}, arguments)); }
 
   std::string file_with(const std::string& name, const std::string& content) const {
     write_text(path(name), content);
@@ -20,10 +20,8 @@ class Plan : public Workplace {
 };
 
 TEST_F(Plan, SizesAMemoryForAnError) {
-  const Outcome run = plan({"--alpha", "2", "--inputs", "1000", "--outputs", "5", "--error", "0.02",
-                            "--runs", "20", "--json"});
-  ASSERT_EQ(run.status, 0) << run.err;
-  const auto result = config::Json::parse(run.out);
+  const auto result = config::Json::parse(plan({"--alpha", "2", "--inputs", "1000", "--outputs",
+                                                "5", "--error", "0.02", "--runs", "20", "--json"}));
   EXPECT_LE(result["predicted_error"].get<double>(), 0.02);
   EXPECT_GT(result["dimension"].get<int>(), 50);
   EXPECT_NEAR(result["simulated"]["predicted_over_simulated"].get<double>(), 1.1, 0.2);
@@ -33,60 +31,52 @@ TEST_F(Plan, SizesAMemoryForAnError) {
 TEST_F(Plan, SaysWhatADimensionHolds) {
   Arguments asked = {"--alpha", "2",           "--inputs", "100000", "--outputs",
                      "5",       "--dimension", "100",      "--runs", "0"};
-  const Outcome run = plan(asked);
-  ASSERT_EQ(run.status, 0) << run.err;
-  EXPECT_THAT(run.out, HasSubstr("d = 100 (10000 numbers)"));
-  EXPECT_THAT(run.out, HasSubstr("associations at an error of 0.01 each"));
+  const std::string all = plan(asked);
+  EXPECT_THAT(all, HasSubstr("d = 100 (10000 numbers)"));
+  EXPECT_THAT(all, HasSubstr("associations at an error of 0.01 each"));
   asked.push_back("--error-only");
-  const std::string error_only = plan(asked).out;
-  EXPECT_EQ(error_only, run.out.substr(0, run.out.find("\nPredicted error of each scheme")));
+  const std::string error_only = plan(asked);
+  EXPECT_EQ(error_only, all.substr(0, all.find("\nPredicted error of each scheme")));
   EXPECT_THAT(error_only, HasSubstr("predicted error"));
 }
 
 TEST_F(Plan, ShowsAnErrorBelowFourDecimals) {
-  const Outcome run = plan({"--alpha", "1.5", "--inputs", "100", "--outputs", "5", "--error",
-                            "1e-7", "--runs", "0", "--error-only"});
-  ASSERT_EQ(run.status, 0) << run.err;
-  EXPECT_THAT(run.out, ::testing::ContainsRegex("predicted error     [1-9].[0-9]e-0[78] "));
+  EXPECT_THAT(plan({"--alpha", "1.5", "--inputs", "100", "--outputs", "5", "--error", "1e-7",
+                    "--runs", "0", "--error-only"}),
+              ::testing::ContainsRegex("predicted error     [1-9].[0-9]e-0[78] "));
 }
 
 TEST_F(Plan, SaysHowPreciseItsSimulationIs) {
-  const Outcome run = plan({"--alpha", "2", "--inputs", "100", "--outputs", "5", "--error", "0.1"});
-  ASSERT_EQ(run.status, 0) << run.err;
-  EXPECT_THAT(run.out, HasSubstr("standard error"));
-  EXPECT_THAT(
-      plan({"--alpha", "2", "--inputs", "100", "--outputs", "5", "--error", "0.1", "--runs", "0"})
-          .out,
-      HasSubstr("no: --runs is 0"));
+  const Arguments asked = {"--alpha", "2", "--inputs", "100", "--outputs", "5", "--error", "0.1"};
+  EXPECT_THAT(plan(asked), HasSubstr("standard error"));
+  EXPECT_THAT(plan(joined(asked, {"--runs", "0"})), HasSubstr("no: --runs is 0"));
   // A single association is never misread: no error in any run, and no ratio to it.
-  const Outcome none =
-      plan({"--alpha", "2", "--inputs", "1", "--outputs", "2", "--dimension", "50", "--runs", "5"});
-  EXPECT_THAT(none.out, HasSubstr("none of them made an error"));
-  const Outcome json = plan({"--alpha", "2", "--inputs", "1", "--outputs", "2", "--dimension", "50",
-                             "--runs", "5", "--json"});
-  EXPECT_TRUE(config::Json::parse(json.out)["simulated"]["predicted_over_simulated"].is_null());
+  const Arguments single = {"--alpha", "2",           "--inputs", "1",      "--outputs",
+                            "2",       "--dimension", "50",       "--runs", "5"};
+  EXPECT_THAT(plan(single), HasSubstr("none of them made an error"));
+  const auto json = config::Json::parse(plan(joined(single, {"--json"})));
+  EXPECT_TRUE(json["simulated"]["predicted_over_simulated"].is_null());
 }
 
 TEST_F(Plan, ReadsCountsAndTexts) {
   const std::string counts = file_with("counts.txt", "the\t50\nof\t20\nand\t10\n");
-  EXPECT_EQ(plan({"--counts", counts, "--outputs", "3", "--error", "0.05"}).status, 0);
+  plan({"--counts", counts, "--outputs", "3", "--error", "0.05"});
 }
 
 /// Without making a store.
 TEST_F(Plan, OfATextIsThatOfCreate) {
-  const Outcome planned =
+  const std::string planned =
       plan({"--text", path("text.txt"), "--tokenizer", "byte", "--error", ".3"});
-  const Outcome made = tessera({"memo", "create", path("store"), "--plan-from", path("text.txt"),
-                                "--tokenizer", "byte", "--error", ".3"});
-  ASSERT_EQ(planned.status, 0) << planned.err;
+  const std::string made = done({"memo", "create", path("store"), "--plan-from", path("text.txt"),
+                                 "--tokenizer", "byte", "--error", ".3"});
   const auto sizes = [](const std::string& out) {
     return out.substr(0, out.find("  to memorize it"));
   };
-  EXPECT_THAT(planned.out, HasSubstr("predicted error"));
-  EXPECT_EQ(sizes(planned.out), sizes(made.out));
-  const Outcome wide =
+  EXPECT_THAT(planned, HasSubstr("predicted error"));
+  EXPECT_EQ(sizes(planned), sizes(made));
+  const std::string wide =
       plan({"--text", path("text.txt"), "--tokenizer", "byte", "--dimension", "512", "--json"});
-  EXPECT_EQ(config::Json::parse(wide.out)["dimension"], 512);
+  EXPECT_EQ(config::Json::parse(wide)["dimension"], 512);
 }
 
 TEST_F(Plan, RefusesWithTheReason) {
@@ -114,7 +104,8 @@ TEST_F(Plan, RefusesWithTheReason) {
        {of_text(junk, "--seed=3"), other_law},
        {of_text(junk, "--error-only"), other_law}},
       2);
-  expect_refused(plan({"--counts", junk, "--outputs", "5", "--error", ".1"}), 3, "line 2");
+  expect_refused(tessera({"plan", "--counts", junk, "--outputs", "5", "--error", ".1"}), 3,
+                 "line 2");
   expect_refused(tessera(of_text(file_with("empty.txt", ""), "--tokenizer=byte")), 3, "is empty");
 }
 
