@@ -13,11 +13,6 @@
 
 namespace {
 
-/// A write beyond the shell's limit on file sizes becomes an error that is reported, not a crash.
-void report_full_files() {
-  std::signal(SIGXFSZ, SIG_IGN);
-}
-
 std::string executable_folder() {
   char path[PATH_MAX];
   const ssize_t length = ::readlink("/proc/self/exe", path, sizeof path - 1);
@@ -44,17 +39,10 @@ void* load(const std::string& library) {
   return nullptr;
 }
 
-/// Ends the process. Taking LibTorch's tables apart first would be a sixth of the time that a short
-/// command takes.
-[[noreturn]] void end_with(int status) {
-  std::fflush(nullptr);
-  ::_exit(status);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  report_full_files();
+  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit on file sizes is an error, no crash
   tessera::cli::set_library_environment();
   const char* library = is_light(argc, argv) ? "libtessera_cli.so" : "libtessera_model_cli.so";
   void* verbs = load(library);
@@ -66,5 +54,7 @@ int main(int argc, char** argv) {
                  cause ? cause : "it is not beside the program");
     return 1;
   }
-  end_with(run(argc, argv));
+  const int status = run(argc, argv);
+  std::fflush(nullptr);
+  ::_exit(status);  // to take LibTorch's tables apart takes a sixth of a short command's time
 }

@@ -22,17 +22,13 @@ std::vector<std::string> parts_of(std::string_view path) {
   return parts;
 }
 
-bool is_placeholder(const std::string& part) {
-  return part.starts_with('{');
-}
-
 /// The values of the pattern's placeholders, if the path is of this pattern.
 std::optional<std::map<std::string, std::string>> matched(const std::vector<std::string>& pattern,
                                                           const std::vector<std::string>& path) {
   if (pattern.size() != path.size()) return std::nullopt;
   std::map<std::string, std::string> values;
   for (size_t i = 0; i < path.size(); ++i) {
-    if (!is_placeholder(pattern[i])) {
+    if (!pattern[i].starts_with('{')) {
       if (pattern[i] != path[i]) return std::nullopt;
       continue;
     }

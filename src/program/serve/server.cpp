@@ -10,10 +10,6 @@ namespace {
 
 constexpr int64_t kReserve = 8;  // threads for /health and /metrics while all clients are served
 
-bool is_always_answered(const std::string& path) {
-  return path == "/health" || path == "/metrics";
-}
-
 HttpOptions http_options(const ServerOptions& options) {
   options.check();
   HttpOptions http = options.http;
@@ -151,7 +147,7 @@ void Server::count(const Answered& answered) {
 Response Server::answer_now(const Request& request, Answered& answered) const {
   if (is_preflight(request)) return {.status = 204, .route = "none"};
   // What needs no key takes no place from those who have one.
-  if (access_.is_open(request) || is_always_answered(request.path)) return router_.answer(request);
+  if (access_.is_open(request) || request.path == "/metrics") return router_.answer(request);
   if (auto refused = answered.take_place()) return *std::move(refused);
   return router_.answer(request);
 }
