@@ -1,5 +1,6 @@
 #include "program/mcp/tool.h"
 
+#include <algorithm>
 #include <cmath>
 #include <concepts>
 #include <type_traits>
@@ -9,19 +10,6 @@ namespace tessera::mcp {
 namespace {
 
 using config::Json;
-
-template <std::integral Number>
-void add_bounds(Json& schema, double least, double most) {
-  if (std::is_unsigned_v<Number> && !(least > 0)) least = 0;
-  if (std::isfinite(least)) schema["minimum"] = static_cast<int64_t>(least);
-  if (std::isfinite(most)) schema["maximum"] = static_cast<int64_t>(most);
-}
-
-template <std::floating_point Number>
-void add_bounds(Json& schema, double least, double most) {
-  if (std::isfinite(least)) schema["minimum"] = least;
-  if (std::isfinite(most)) schema["maximum"] = most;
-}
 
 /// The schema of a value of a field's type.
 template <typename Value>
@@ -35,8 +23,11 @@ Json type_of(const config::Demand& demand) {
   } else if constexpr (std::same_as<Value, bool>) {
     return {{"type", "boolean"}};
   } else {
+    using Bound = std::conditional_t<std::integral<Value>, int64_t, double>;
+    const double least = std::unsigned_integral<Value> ? std::max(0.0, demand.least) : demand.least;
     Json schema = {{"type", std::integral<Value> ? "integer" : "number"}};
-    add_bounds<Value>(schema, demand.least, demand.most);
+    if (std::isfinite(least)) schema["minimum"] = static_cast<Bound>(least);
+    if (std::isfinite(demand.most)) schema["maximum"] = static_cast<Bound>(demand.most);
     return schema;
   }
 }
