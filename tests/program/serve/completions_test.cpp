@@ -144,16 +144,15 @@ TEST(Completions, AShortPromptComesBeforeItsTextThoughALongOneIsStillScored) {
 
 TEST(Completions, TheTextIsTheOneThatTheLibraryWrites) {
   TinyService tiny;
-  SamplingOptions sampling;
-  sampling.temperature = 0.9;
-  sampling.top_p = 0.95;
-  sampling.top_k = 100;
-  sampling.min_p = 0.001;
-  sampling.repetition_penalty = 1.1;
-  sampling.frequency_penalty = 0.2;
-  sampling.presence_penalty = -0.1;
-  sampling.logit_bias = {{97, 3.0}, {98, -100.0}};
-  sampling.seed = 42;
+  const SamplingOptions sampling = {.temperature = 0.9,
+                                    .top_k = 100,
+                                    .top_p = 0.95,
+                                    .min_p = 0.001,
+                                    .repetition_penalty = 1.1,
+                                    .frequency_penalty = 0.2,
+                                    .presence_penalty = -0.1,
+                                    .logit_bias = {{97, 3.0}, {98, -100.0}},
+                                    .seed = 42};
   const Json reply = tiny.complete({{"model", "mosaic"},
                                     {"prompt", "the king"},
                                     {"max_tokens", 20},

@@ -24,15 +24,12 @@ struct Record {
 };
 
 TextJob job_of(Record& record, TokenIds prompt, int64_t max_tokens, uint64_t seed = 1) {
-  TextJob job;
-  job.prompt = std::move(prompt);
-  job.writing.sampling.seed = seed;
-  job.writing.max_tokens = max_tokens;
-  job.on_news = [&record](Written&& news) {
-    record.tokens.push_back(news.token->token);
-    if (news.finish) record.ended.set_value();
-  };
-  return job;
+  return {.prompt = std::move(prompt),
+          .writing = {.max_tokens = max_tokens, .sampling = {.seed = seed}},
+          .on_news = [&record](Written&& news) {
+            record.tokens.push_back(news.token->token);
+            if (news.finish) record.ended.set_value();
+          }};
 }
 
 /// Asks for one text.

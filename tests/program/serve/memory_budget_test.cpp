@@ -120,15 +120,16 @@ class EnginesOfOneBudget : public ::testing::Test {
   /// Asks for a text, whose tokens are noted under a name. ended: told of its end.
   Engine::Ticket submit(Engine& engine, char name, int64_t tokens,
                         std::promise<void>* ended = nullptr) {
-    EngineRequest request;
-    TextJob job;
-    job.prompt = {1};
-    job.writing.max_tokens = tokens;
-    job.on_news = [this, name, ended](Written&& news) {
+    return submit(engine, tokens, [this, name, ended](Written&& news) {
       order_.add(name);
       if (news.finish && ended) ended->set_value();
-    };
-    request.texts.push_back(std::move(job));
+    });
+  }
+  static Engine::Ticket submit(Engine& engine, int64_t tokens,
+                               std::function<void(Written&&)> on_news) {
+    EngineRequest request;
+    request.texts.push_back(
+        {.prompt = {1}, .writing = {.max_tokens = tokens}, .on_news = std::move(on_news)});
     return engine.submit(std::move(request));
   }
   void wait_for(char name) const {
@@ -167,18 +168,11 @@ TEST_F(EnginesOfOneBudget, ATextThatIsGivenUpGivesBack) {
 TEST_F(EnginesOfOneBudget, ATextThatIsGivenUpWhileItWaitsLetsOthersPass) {
   const auto one = engine(), other = engine(), third = engine();
   std::promise<void> held, released, written;
-  EngineRequest request;
-  TextJob job;
-  job.prompt = {1};
-  job.writing.max_tokens = 500;
-  job.on_news = [&, first = true](Written&&) mutable {
-    if (std::exchange(first, false)) {
-      held.set_value();
-      released.get_future().wait();
-    }
-  };
-  request.texts.push_back(std::move(job));
-  const auto a = one->submit(std::move(request));
+  const auto a = submit(*one, 500, [&, first = true](Written&&) mutable {
+    if (!std::exchange(first, false)) return;
+    held.set_value();
+    released.get_future().wait();
+  });
   held.get_future().wait();
   auto b = submit(*other, 'b', 900);
   const auto c = submit(*third, 'c', 10, &written);

@@ -128,11 +128,8 @@ TEST_F(Stores, CompletesAndAbstainsAsTheLibraryDoes) {
   for (const char* prompt :
        {"The raven sat above the ", "THE  RAVEN SAT", "above the", "Quoth Lucy"})
     for (const uint64_t seed : {1, 2, 3}) {
-      WritingOptions options;
-      options.max_tokens = 8;
-      options.stop = {"left"};
-      options.sampling.temperature = 1.5;
-      options.sampling.seed = seed;
+      const WritingOptions options = {
+          .max_tokens = 8, .stop = {"left"}, .sampling = {.temperature = 1.5, .seed = seed}};
       std::string text;
       const Finish finish = store::complete(opened, store::read_question(opened, prompt), options,
                                             [&](const Written& written) { text += written.text; });

@@ -19,26 +19,16 @@ constexpr int64_t kGptWindow = 64;
 /// An untrained Memory Mosaic over bytes and the end of text.
 template <std::derived_from<MemoryMosaic> Mosaic = MemoryMosaic>
 std::shared_ptr<Mosaic> byte_mosaic() {
-  MemoryMosaicConfig config;
-  config.vocabulary = 257;
-  config.window = 16;
-  config.layers = 2;
-  config.heads = 2;
-  config.channels = 16;
-  auto model = std::make_shared<Mosaic>(config);
+  auto model = std::make_shared<Mosaic>(
+      MemoryMosaicConfig{.vocabulary = 257, .window = 16, .layers = 2, .heads = 2, .channels = 16});
   model->initialise(7);
   return model;
 }
 
 /// The same with learned positions, which cannot read past its window.
 inline std::shared_ptr<LanguageModel> byte_gpt() {
-  GptConfig config;
-  config.vocabulary = 257;
-  config.window = kGptWindow;
-  config.layers = 2;
-  config.heads = 2;
-  config.channels = 16;
-  auto model = std::make_shared<Gpt>(config);
+  auto model = std::make_shared<Gpt>(
+      GptConfig{.vocabulary = 257, .window = kGptWindow, .layers = 2, .heads = 2, .channels = 16});
   model->initialise(7);
   return model;
 }

@@ -84,11 +84,9 @@ class TlsServer : public ::testing::Test {
  protected:
   TlsServer() { write_certificate(path("cert.pem"), path("key.pem")); }
   std::string path(const std::string& name) const { return (folder_ / name).native(); }
-  ServerOptions options() const {
-    ServerOptions options;
-    options.http.tls_certificate = path("cert.pem");
-    options.http.tls_key = path("key.pem");
-    return options;
+  ServerOptions options(const std::string& certificate = "cert.pem",
+                        const std::string& key = "key.pem") const {
+    return {.http = {.tls_certificate = path(certificate), .tls_key = path(key)}};
   }
   test::TemporaryFolder folder_;
 };
@@ -138,10 +136,7 @@ TEST_F(TlsServer, HandshakesThatStopAreDropped) {
 TEST_F(TlsServer, FilesThatDoNotServeAreRefused) {
   write_certificate(path("other.pem"), path("other-key.pem"));
   const auto serve = [&](const std::string& certificate, const std::string& key) {
-    ServerOptions options;
-    options.http.tls_certificate = path(certificate);
-    options.http.tls_key = path(key);
-    const Running running(options);
+    const Running running(options(certificate, key));
   };
   EXPECT_NO_THROW(serve("cert.pem", "key.pem"));
   EXPECT_THROW(serve("cert.pem", "other-key.pem"), DataError);
