@@ -17,50 +17,20 @@ class StorePrompt : public PromptReading {
 };
 
 /// What the store, as it is at the moment, predicts.
-class Predictor {
- public:
-  explicit Predictor(std::shared_ptr<ServedStore> store) : store_(std::move(store)) {
-    store_->read([this](const ServedStore::Snapshot& snapshot) {
-      vocabulary_ = snapshot.store.config().memory.vocabulary;
-    });
-  }
-
-  int64_t vocabulary() const { return vocabulary_; }
-
-  /// Throws UsageError on a prompt that is too short to be continued.
-  void check(const TokenIds& prompt) const {
-    store_->read([&](const ServedStore::Snapshot& snapshot) {
-      store::check_prompt(snapshot.store, prompt.size());
-    });
-  }
-
-  /// Whether the store continues this prompt.
-  bool continues(const TokenIds& prompt) const {
-    bool continues = false;
-    store_->read([&](const ServedStore::Snapshot& snapshot) {
-      continues = snapshot.reader().continues(std::vector<int32_t>(prompt.begin(), prompt.end()));
-    });
-    return continues;
-  }
-
-  std::vector<store::Prediction> predict(const std::vector<std::span<const int64_t>>& texts) const {
-    std::vector<store::Prediction> predictions;
-    if (texts.empty()) return predictions;
-    store_->read([&](const ServedStore::Snapshot& snapshot) {
-      predictions = snapshot.reader().predict(texts);
-    });
-    return predictions;
-  }
-
- private:
-  std::shared_ptr<ServedStore> store_;
-  int64_t vocabulary_ = 0;
-};
+std::vector<store::Prediction> predicted(ServedStore& store,
+                                         const std::vector<std::span<const int64_t>>& texts) {
+  std::vector<store::Prediction> predictions;
+  if (texts.empty()) return predictions;
+  store.read([&](const ServedStore::Snapshot& snapshot) {
+    predictions = snapshot.reader().predict(texts);
+  });
+  return predictions;
+}
 
 class StoreScoring : public ScoreReading {
  public:
-  StoreScoring(const Predictor& predictor, std::vector<TokenIds> texts, int64_t alternatives)
-      : predictor_(predictor),
+  StoreScoring(ServedStore& store, std::vector<TokenIds> texts, int64_t alternatives)
+      : store_(store),
         texts_(std::move(texts)),
         alternatives_(alternatives),
         scores_(texts_.size()) {
@@ -82,7 +52,7 @@ class StoreScoring : public ScoreReading {
     const size_t last = std::min(text.size(), first + kScoredContexts - 1);
     std::vector<std::span<const int64_t>> contexts;
     for (size_t end = first; end <= last; ++end) contexts.push_back(std::span(text).first(end));
-    for (const store::Prediction& prediction : predictor_.predict(contexts)) {
+    for (const store::Prediction& prediction : predicted(store_, contexts)) {
       const TokenDistribution next(prediction.logits);
       const bool inside = scores.size() < text.size();
       scores.push_back(
@@ -91,7 +61,7 @@ class StoreScoring : public ScoreReading {
     if (last == text.size()) ++next_;
   }
 
-  const Predictor& predictor_;
+  ServedStore& store_;
   std::vector<TokenIds> texts_;
   int64_t alternatives_;
   std::vector<std::vector<ScoredToken>> scores_;
@@ -100,26 +70,35 @@ class StoreScoring : public ScoreReading {
 
 class StoreDecoder : public Decoder {
  public:
-  explicit StoreDecoder(std::shared_ptr<ServedStore> store) : predictor_(std::move(store)) {}
+  explicit StoreDecoder(std::shared_ptr<ServedStore> store) : store_(std::move(store)) {
+    store_->read([this](const ServedStore::Snapshot& snapshot) {
+      vocabulary_ = snapshot.store.config().memory.vocabulary;
+    });
+  }
 
-  int64_t vocabulary() const override { return predictor_.vocabulary(); }
+  int64_t vocabulary() const override { return vocabulary_; }
   double bytes(int64_t tokens) const override {
     return static_cast<double>(sizeof(int64_t)) * static_cast<double>(tokens) +
            static_cast<double>(sizeof(float)) * static_cast<double>(vocabulary());
   }
 
   std::unique_ptr<PromptReading> read(TokenIds prompt) override {
-    predictor_.check(prompt);
+    store_->read([&](const ServedStore::Snapshot& snapshot) {
+      store::check_prompt(snapshot.store, prompt.size());
+    });
     return std::make_unique<StorePrompt>(std::move(prompt));
   }
   std::unique_ptr<ScoreReading> score(std::vector<TokenIds> texts, int64_t alternatives) override {
-    return std::make_unique<StoreScoring>(predictor_, std::move(texts), alternatives);
+    return std::make_unique<StoreScoring>(*store_, std::move(texts), alternatives);
   }
 
   void add(PromptReading& prompt) override {
     Row row;
     row.text = std::move(static_cast<StorePrompt&>(prompt).tokens);
-    row.continues = predictor_.continues(row.text);
+    store_->read([&](const ServedStore::Snapshot& snapshot) {
+      row.continues =
+          snapshot.reader().continues(std::vector<int32_t>(row.text.begin(), row.text.end()));
+    });
     predict({&row, 1});
     rows_.push_back(std::move(row));
   }
@@ -152,11 +131,12 @@ class StoreDecoder : public Decoder {
   void predict(std::span<Row> rows) const {
     std::vector<std::span<const int64_t>> texts;
     for (const Row& row : rows) texts.emplace_back(row.text);
-    std::vector<store::Prediction> predictions = predictor_.predict(texts);
+    std::vector<store::Prediction> predictions = predicted(*store_, texts);
     for (size_t i = 0; i < rows.size(); ++i) rows[i].next = std::move(predictions[i]);
   }
 
-  Predictor predictor_;
+  std::shared_ptr<ServedStore> store_;
+  int64_t vocabulary_ = 0;
   std::vector<Row> rows_;
 };
 
