@@ -227,29 +227,6 @@ TEST_F(Stores, LongJobsTellHowFarTheyAre) {
   EXPECT_THAT(recorded.events.front(), HasSubstr("document_exists"));
 }
 
-/// A client that leaves, maybe, with the first event, and what is sent to it from then on.
-class LeavingClient : public EventStream {
- public:
-  explicit LeavingClient(bool leaves) : leaves_(leaves) {}
-  bool send(std::string_view data) override {
-    last = data;
-    return note();
-  }
-  bool send_comment() override { return note(); }
-
-  std::string last;
-  int in_vain = 0;
-
- private:
-  bool note() {
-    in_vain += has_left_;
-    has_left_ = leaves_;
-    return !has_left_;
-  }
-
-  bool leaves_, has_left_ = false;
-};
-
 /// A stream shows by itself whether anybody reads it: a client that sends nothing more may do so.
 TEST_F(Stores, AStreamGoesOnAsLongAsItIsRead) {
   const Json questions = {{"prompts", std::vector<std::string>(300, "The raven sat")}};
@@ -257,9 +234,9 @@ TEST_F(Stores, AStreamGoesOnAsLongAsItIsRead) {
     const std::string path = "/v1/stores/books/ask?stream=true";
     tiny_.ask_and_leave("POST", path, questions.dump()).events(events);
   };
-  LeavingClient reads(false), leaves(true);
+  RecordedEvents reads, leaves(1);
   answer(reads);
-  EXPECT_EQ(reads.last, "[DONE]");
+  EXPECT_EQ(reads.events.back(), "[DONE]");
   answer(leaves);
   EXPECT_EQ(leaves.in_vain, 0);
 }

@@ -45,13 +45,17 @@ class RecordedEvents : public EventStream {
  public:
   explicit RecordedEvents(size_t most = SIZE_MAX) : most_(most) {}
   bool send(std::string_view data) override {
-    if (events.size() >= most_) return false;
+    if (!send_comment()) return false;
     events.emplace_back(data);
     return events.size() < most_;
   }
-  bool send_comment() override { return events.size() < most_; }
+  bool send_comment() override {
+    in_vain += events.size() >= most_;
+    return events.size() < most_;
+  }
 
   std::vector<std::string> events;
+  int in_vain = 0;  ///< what was sent after it had hung up
 
  private:
   size_t most_;
