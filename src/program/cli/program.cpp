@@ -113,13 +113,10 @@ void print_version() {
   fmt::print("{}\n", version_line());
 }
 
-config::Json with_settings(const std::vector<std::string>& settings, config::Json config) {
+config::Json with_settings(const std::vector<std::string>& settings) {
+  config::Json config = config::Json::object();
   for (const auto& setting : settings) config::set_from_text(config, setting);
   return config;
-}
-
-config::Json with_settings(const std::vector<std::string>& settings) {
-  return with_settings(settings, config::Json::object());
 }
 
 void print_json(const nlohmann::ordered_json& json) {

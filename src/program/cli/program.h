@@ -79,8 +79,7 @@ class JobBar {
 /// DataError: what was typed and cannot be encoded is wrong usage, in a file it is bad data.
 void check_typed(std::string_view option, const std::function<void()>& encode);
 
-/// A configuration with what --set says, "key=value" each; an empty one unless it is given.
-config::Json with_settings(const std::vector<std::string>& settings, config::Json config);
+/// What --set says, "key=value" each, as a configuration.
 config::Json with_settings(const std::vector<std::string>& settings);
 
 /// One line of JSON on standard output. JSON holds UTF-8 only: any other byte becomes U+FFFD.

@@ -163,7 +163,8 @@ void note_default_model(const TrainArguments& options) {
 
 /// A configuration with a table [task] trains on that task, another on a text.
 void run_train(const TrainArguments& options) {
-  const config::Json json = with_settings(options.settings, config::read_toml(options.config));
+  config::Json json = config::read_toml(options.config);
+  for (const auto& setting : options.settings) config::set_from_text(json, setting);
   if (json.contains("task")) return run_on_task(options, json);
   const auto config = LanguageModelTrainingConfig::from_json(json, source_of(options));
   if (!json.contains("model")) note_default_model(options);
