@@ -18,8 +18,6 @@
 namespace tessera::cli {
 namespace {
 
-using config::Json;
-
 struct PlanArguments {
   jobs::Plan law;
   jobs::Create store;  // of a text

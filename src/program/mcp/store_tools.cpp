@@ -15,7 +15,6 @@ namespace tessera::mcp {
 namespace {
 
 namespace fs = std::filesystem;
-using config::Json;
 using jobs::OnProgress;
 
 /// Sets a job's fields. Throws FieldError on an argument that is none of them, is missing or wrong.

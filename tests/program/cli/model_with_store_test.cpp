@@ -8,7 +8,6 @@ namespace tessera::cli {
 namespace {
 
 using nlohmann::json;
-using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 const char* kUnseen =

@@ -13,7 +13,6 @@ namespace tessera::serve {
 namespace {
 
 using ::testing::AnyOf;
-using ::testing::Contains;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;

@@ -25,7 +25,6 @@ namespace {
 
 using hosts::StoresOfHosts;
 using ::testing::ContainsRegex;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::string address_of(int port) {
