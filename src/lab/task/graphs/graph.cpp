@@ -46,25 +46,6 @@ std::vector<int64_t> distances_to(const Graph& graph, int64_t target) {
   return distances;
 }
 
-/// Sets of nodes that are joined one after the other.
-class DisjointSets {
- public:
-  explicit DisjointSets(int64_t nodes) : parent_(consecutive<int64_t>(nodes)) {}
-  /// False where both nodes are in one set already.
-  bool join(int64_t a, int64_t b) {
-    const int64_t root_a = root(a), root_b = root(b);
-    parent_[static_cast<size_t>(root_b)] = root_a;
-    return root_a != root_b;
-  }
-
- private:
-  int64_t root(int64_t node) {
-    while (parent_[static_cast<size_t>(node)] != node) node = parent_[static_cast<size_t>(node)];
-    return node;
-  }
-  std::vector<int64_t> parent_;
-};
-
 }  // namespace
 
 GraphSize draw_graph_size(RandomStream& random, const GraphConfig& config) {
@@ -140,8 +121,13 @@ std::vector<Edge> edges_by_weight(const Graph& graph) {
 
 std::vector<Edge> spanning_tree(const Graph& graph) {
   std::vector<Edge> edges = edges_by_weight(graph);
-  DisjointSets joined(graph.nodes);
-  std::erase_if(edges, [&](const Edge& edge) { return !joined.join(edge.u, edge.v); });
+  std::vector<int64_t> tree_of = consecutive<int64_t>(graph.nodes);  // joined one after the other
+  std::erase_if(edges, [&](const Edge& edge) {
+    const int64_t one = tree_of[static_cast<size_t>(edge.u)],
+                  other = tree_of[static_cast<size_t>(edge.v)];
+    if (one != other) std::ranges::replace(tree_of, other, one);
+    return one == other;
+  });
   check_argument(std::ssize(edges) == graph.nodes - 1, "spanning_tree: the graph is not connected");
   return edges;
 }

@@ -72,16 +72,11 @@ NamedGraph GraphTask::graph(uint64_t seed, int64_t index, int64_t size_of) const
   RandomStream random = content_stream(seed, index), of_size = content_stream(seed, size_of);
   draw_graph_size(random, config_);  // its own
   const GraphSize size = draw_graph_size(of_size, config_);
-  NamedGraph named{.graph = draw_graph(random, size, config_.max_weight),
-                   .features = {},
-                   .source = 0,
-                   .destination = 0};
-  named.features = draw_distinct(random, config_.features, named.graph.nodes);
-  std::sort(named.features.begin(), named.features.end());
-  const auto ends = draw_distinct(random, named.graph.nodes, 2);
-  named.source = ends[0];
-  named.destination = ends[1];
-  return named;
+  Graph graph = draw_graph(random, size, config_.max_weight);
+  std::vector<int64_t> features = draw_distinct(random, config_.features, graph.nodes);
+  std::ranges::sort(features);
+  const auto ends = draw_distinct(random, graph.nodes, 2);
+  return {std::move(graph), std::move(features), ends[0], ends[1]};
 }
 
 TaskSample GraphTask::draw_sample(uint64_t seed, int64_t index, int64_t size_of) const {
