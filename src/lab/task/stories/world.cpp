@@ -32,7 +32,13 @@ Id World::place_of(Id id) const {
   return place == kNothing ? id : place;
 }
 
-void World::check(const Event& event) const {
+void World::set(Relation relation, Id subject, Id object) {
+  auto& objects = objects_[{relation, subject}];
+  if (has_one_object(relation)) objects.clear();
+  objects.insert(object);
+}
+
+void World::apply(const Event& event) {
   const auto need = [&](bool possible, std::string_view why) {
     if (!possible)
       throw std::logic_error(fmt::format("story: act {} of {} on {} to {} cannot happen: {}",
@@ -42,50 +48,32 @@ void World::check(const Event& event) const {
   const auto has = [&](Id who, Id thing) { return holds(Relation::kHolder, thing, who); };
   switch (event.act) {
     case Act::kGo:
-      return need(object(Relation::kPlace, event.who) != event.to, "is there already");
-    case Act::kTake:
-      need(object(Relation::kHolder, event.thing) != event.who, "has it already");
-      return need(place_of(event.thing) == place_of(event.who), "is not where the thing is");
-    case Act::kPut:
-      need(has(event.who, event.thing), "does not have it");
-      return need(place_of(event.to) == place_of(event.who), "is not where it is to be put");
-    case Act::kGive:
-      need(has(event.who, event.thing), "does not have it");
-      return need(place_of(event.to) == place_of(event.who), "the receiver is elsewhere");
-    case Act::kUse:
-      return need(has(event.who, event.thing), "does not have it");
-    case Act::kMake:
-      return need(object(Relation::kHolder, event.thing) == kNothing, "is there already");
-    case Act::kBegin:
-      return need(!holds(event.relation, event.who, event.to), "is true already");
-    case Act::kFinish:
-      return need(holds(event.relation, event.who, event.to), "is not true");
-  }
-}
-
-void World::set(Relation relation, Id subject, Id object) {
-  auto& objects = objects_[{relation, subject}];
-  if (has_one_object(relation)) objects.clear();
-  objects.insert(object);
-}
-
-void World::apply(const Event& event) {
-  check(event);
-  switch (event.act) {
-    case Act::kGo:
+      need(object(Relation::kPlace, event.who) != event.to, "is there already");
       return set(Relation::kPlace, event.who, event.to);
     case Act::kTake:
-    case Act::kMake:
+      need(object(Relation::kHolder, event.thing) != event.who, "has it already");
+      need(place_of(event.thing) == place_of(event.who), "is not where the thing is");
       return set(Relation::kHolder, event.thing, event.who);
     case Act::kPut:
+      need(has(event.who, event.thing), "does not have it");
+      need(place_of(event.to) == place_of(event.who), "is not where it is to be put");
+      return set(Relation::kHolder, event.thing, event.to);
     case Act::kGive:
+      need(has(event.who, event.thing), "does not have it");
+      need(place_of(event.to) == place_of(event.who), "the receiver is elsewhere");
       return set(Relation::kHolder, event.thing, event.to);
     case Act::kUse:
+      need(has(event.who, event.thing), "does not have it");
       objects_.erase({Relation::kHolder, event.thing});
       return;
+    case Act::kMake:
+      need(object(Relation::kHolder, event.thing) == kNothing, "is there already");
+      return set(Relation::kHolder, event.thing, event.who);
     case Act::kBegin:
+      need(!holds(event.relation, event.who, event.to), "is true already");
       return set(event.relation, event.who, event.to);
     case Act::kFinish:
+      need(holds(event.relation, event.who, event.to), "is not true");
       objects_[{event.relation, event.who}].erase(event.to);
   }
 }

@@ -109,7 +109,6 @@ class World {
   void apply(const Event& event);
 
  private:
-  void check(const Event& event) const;
   void set(Relation relation, Id subject, Id object);
 
   std::map<std::pair<Relation, Id>, std::set<Id>> objects_;
