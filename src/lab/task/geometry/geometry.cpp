@@ -44,19 +44,15 @@ class HeldKarp {
         if (set >> last & 1) extend(set, last);
   }
 
+  /// In either direction.
   std::vector<int64_t> tour() const {
-    std::vector<int64_t> backwards;
-    size_t set = (size_t{1} << count_) - 1;
-    size_t next_point = 0;
-    while (set != 0) {
-      const size_t last = best_last(set, next_point);
-      next_point = last + 1;
-      backwards.push_back(static_cast<int64_t>(next_point));
+    std::vector<int64_t> tour = {0};
+    for (size_t set = (size_t{1} << count_) - 1; set != 0;) {
+      const size_t last = best_last(set, static_cast<size_t>(tour.back()));
+      tour.push_back(static_cast<int64_t>(last) + 1);
       set &= ~(size_t{1} << last);
     }
-    backwards.push_back(0);
-    std::reverse(backwards.begin(), backwards.end());
-    return backwards;
+    return tour;
   }
 
  private:
