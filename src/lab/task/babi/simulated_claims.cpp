@@ -25,7 +25,7 @@ struct Whereabouts {
 /// Where is one of those that were told of?
 void ask_where(Narrator& narrator, const std::map<std::string_view, Whereabouts>& known) {
   const auto& [name, where] = narrator.pick(known);
-  narrator.ask(fmt::format("Where is {}?", name), std::string(where.place), where.lines);
+  narrator.ask(fmt::format("Where is {}?", name), where.place, where.lines);
 }
 
 void simulate_negation(Narrator& narrator) {
@@ -207,8 +207,7 @@ void simulate_time(Narrator& narrator) {
     for (size_t i = later + 1; i < visits.size(); ++i)
       if (visits[i].place == visits[later].place) later = i;
     narrator.ask(fmt::format("Where was {} before the {}?", name, visits[later].place),
-                 std::string(visits[later - 1].place),
-                 {visits[later].line, visits[later - 1].line});
+                 visits[later - 1].place, {visits[later].line, visits[later - 1].line});
   }
 }
 

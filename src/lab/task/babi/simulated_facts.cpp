@@ -67,7 +67,7 @@ void simulate_two_arguments(Narrator& narrator) {
       narrator.chance(0.5)
           ? fmt::format("What is {} of the {}?", turned ? step.opposite : step.direction, given)
           : fmt::format("What is the {} {} of?", given, turned ? step.direction : step.opposite),
-      std::string(asked), {lines[pair]});
+      asked, {lines[pair]});
 }
 
 void simulate_deduction(Narrator& narrator) {
@@ -98,7 +98,7 @@ void simulate_deduction(Narrator& narrator) {
   for (size_t i = 0; i < kAnimals; ++i) {
     const size_t person = narrator.random().below(kAnimals), animal = kind[person];
     narrator.ask(fmt::format("What is {} afraid of?", lower_case(kNames[person])),
-                 std::string(kOne[fears[animal]]), {lines[kAnimals + person], lines[animal]});
+                 kOne[fears[animal]], {lines[kAnimals + person], lines[animal]});
   }
 }
 
@@ -132,8 +132,7 @@ void simulate_induction(Narrator& narrator) {
     else
       animal.kind_line = narrator.tell(fmt::format("{} is a {}.", animal.name, animal.kind));
   }
-  narrator.ask(fmt::format("What color is {}?", animals[0].name),
-               std::string(colour_of[animals[0].kind]),
+  narrator.ask(fmt::format("What color is {}?", animals[0].name), colour_of[animals[0].kind],
                {animals[0].kind_line, animals[1].kind_line, animals[1].colour_line});
 }
 
@@ -303,18 +302,16 @@ void simulate_motivations(Narrator& narrator) {
     switch (person.told++) {
       case 0:
         person.line = narrator.tell(fmt::format("{} is {}.", person.name, mood));
-        narrator.ask(fmt::format("Where will {} go?", who), std::string(place), {person.line});
+        narrator.ask(fmt::format("Where will {} go?", who), place, {person.line});
         break;
       case 1:
         narrator.tell(fmt::format("{} {} the {}.", person.name, narrator.pick(kMovedTo), place));
-        narrator.ask(fmt::format("Why did {} go to the {}?", who, place), std::string(mood),
-                     {person.line});
+        narrator.ask(fmt::format("Why did {} go to the {}?", who, place), mood, {person.line});
         break;
       case 2:
         narrator.tell(
             fmt::format("{} {} the {} there.", person.name, narrator.pick(kPickedUp), object));
-        narrator.ask(fmt::format("Why did {} get the {}?", who, object), std::string(mood),
-                     {person.line});
+        narrator.ask(fmt::format("Why did {} get the {}?", who, object), mood, {person.line});
         break;
       default:  // all is told of this one
         break;

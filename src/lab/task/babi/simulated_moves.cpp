@@ -224,8 +224,7 @@ bool had_an_object(const Household::Person& person) {
 void simulate_single_fact(Narrator& narrator) {
   Household household(narrator, kPeople, kRooms, {}, {.move = 1});
   tell_and_ask_of_one(narrator, household, is_told_of, [&](const auto& person) {
-    narrator.ask(fmt::format("Where is {}?", person.name), std::string(person.told->room),
-                 {person.told->line});
+    narrator.ask(fmt::format("Where is {}?", person.name), person.told->room, {person.told->line});
   });
 }
 
@@ -234,7 +233,7 @@ void simulate_two_facts(Narrator& narrator) {
   tell_and_ask(narrator, household, [&] {
     const auto& object = narrator.pick(household.objects());
     if (!object.told) return;
-    narrator.ask(fmt::format("Where is the {}?", object.name), std::string(object.told->room),
+    narrator.ask(fmt::format("Where is the {}?", object.name), object.told->room,
                  {object.last_event, object.told->line});
   });
 }
@@ -252,7 +251,7 @@ void simulate_three_facts(Narrator& narrator) {
       if (object.way[later].room == object.way[asked].room) return;
     const auto &place = object.way[asked], &before = object.way[asked - 1];
     narrator.ask(fmt::format("Where was the {} before the {}?", object.name, place.room),
-                 std::string(before.room), {object.last_event, place.line, before.line});
+                 before.room, {object.last_event, place.line, before.line});
   });
 }
 
@@ -264,7 +263,7 @@ void simulate_three_arguments(Narrator& narrator) {
     if (household.gifts().empty()) return;
     const auto& gift = household.gifts().back();
     const auto ask = [&](std::string question, std::string_view answer) {
-      narrator.ask(std::move(question), std::string(answer), {gift.line});
+      narrator.ask(std::move(question), answer, {gift.line});
     };
     switch (narrator.random().below(6)) {
       case 0:
@@ -298,7 +297,7 @@ void simulate_counting(Narrator& narrator) {
                       {.move = 5, .get = 2.5, .drop = 1.5, .give = 4});
   tell_and_ask_of_one(narrator, household, had_an_object, [&](const auto& person) {
     narrator.ask(fmt::format("How many objects is {} carrying?", person.name),
-                 std::string(kNumbers[person.carries.size()]), person.events);
+                 kNumbers[person.carries.size()], person.events);
   });
 }
 

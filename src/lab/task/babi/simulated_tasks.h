@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -37,14 +38,13 @@ class Narrator : public Draws {
   }
   /// Appends a statement; returns the number of its line, from 1.
   int64_t tell(std::string statement);
-  void ask(std::string question, std::string answer, std::vector<int64_t> support);
+  void ask(std::string question, std::string_view answer, std::vector<int64_t> support);
 
-  int64_t questions() const { return questions_; }
+  int64_t questions() const { return std::ranges::count_if(story_, &BabiLine::is_question); }
   BabiStory take() { return std::move(story_); }
 
  private:
   BabiStory story_;
-  int64_t questions_ = 0;
 };
 
 /// Tells one story of a task of Weston et al. 2015, by its number there.

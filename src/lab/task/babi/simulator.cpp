@@ -31,9 +31,8 @@ int64_t Narrator::tell(std::string statement) {
   return std::ssize(story_);
 }
 
-void Narrator::ask(std::string question, std::string answer, std::vector<int64_t> support) {
-  story_.push_back({std::move(question), std::move(answer), std::move(support)});
-  ++questions_;
+void Narrator::ask(std::string question, std::string_view answer, std::vector<int64_t> support) {
+  story_.push_back({std::move(question), std::string(answer), std::move(support)});
 }
 
 BabiStory simulate_story(int64_t task, uint64_t seed, int64_t index) {
