@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <fstream>
+#include <sstream>
 #include <utility>
 
 #include "tessera/base/error.h"
@@ -120,14 +121,14 @@ bool StoryReader::read_line() {
   return true;
 }
 
-std::string StoryReader::parse_number(int64_t& number) const {
+std::pair<int64_t, std::string> StoryReader::numbered_line() const {
   const size_t space = line_.find(' ');
-  number = whole_number(std::string_view(line_).substr(0, space));
+  const int64_t number = whole_number(std::string_view(line_).substr(0, space));
   if (number == 0 || space == std::string::npos)
     throw DataError(place(),
                     "the line does not begin with its number, expected a line such as "
                     "'1 Mary went to the office.'");
-  return line_.substr(space + 1);
+  return {number, line_.substr(space + 1)};
 }
 
 BabiLine StoryReader::parse_line(const std::string& rest, const BabiStory& story) const {
@@ -151,16 +152,14 @@ BabiLine StoryReader::parse_line(const std::string& rest, const BabiStory& story
 std::vector<int64_t> StoryReader::parse_support(const std::string& text,
                                                 const BabiStory& story) const {
   std::vector<int64_t> support;
-  for (size_t begin = text.find_first_not_of(' '); begin != std::string::npos;) {
-    const size_t end = std::min(text.find(' ', begin), text.size());
-    const std::string word = text.substr(begin, end - begin);
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
     const int64_t number = whole_number(word);
     if (number == 0 || number > std::ssize(story) ||
         story[static_cast<size_t>(number - 1)].is_question())
       throw DataError(place(), "the supporting line '{}' is not the number of a statement above",
                       word);
     support.push_back(number);
-    begin = text.find_first_not_of(' ', end);
   }
   return support;
 }
@@ -168,8 +167,7 @@ std::vector<int64_t> StoryReader::parse_support(const std::string& text,
 bool StoryReader::next(BabiStory& story) {
   story.clear();
   while (std::exchange(line_waits_, false) || read_line()) {
-    int64_t number = 0;
-    const std::string rest = parse_number(number);
+    const auto [number, rest] = numbered_line();
     const int64_t expected = std::ssize(story) + 1;
     if (number == 1 && !story.empty()) {
       line_waits_ = true;

@@ -5,6 +5,7 @@
 #include <istream>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lab/task/sequence/sequence_task.h"
@@ -58,8 +59,8 @@ class StoryReader {
  private:
   /// Reads the next line into line_; false at the end of the file.
   bool read_line();
-  /// line_ without its number, which goes into `number`.
-  std::string parse_number(int64_t& number) const;
+  /// The number of line_ and what follows it.
+  std::pair<int64_t, std::string> numbered_line() const;
   BabiLine parse_line(const std::string& rest, const BabiStory& story) const;
   std::vector<int64_t> parse_support(const std::string& text, const BabiStory& story) const;
   /// "file:line".
