@@ -3,7 +3,6 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "tessera/memory/make_linear.h"

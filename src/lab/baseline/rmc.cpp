@@ -8,7 +8,6 @@
 
 #include "tessera/base/error.h"
 #include "tessera/memory/make_linear.h"
-#include "tessera/model/initialisation.h"
 #include "tessera/ops/batched_product.h"
 
 namespace tessera {

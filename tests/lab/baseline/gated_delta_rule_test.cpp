@@ -1,7 +1,5 @@
 #include "lab/baseline/gated_deltanet.h"
 
-#include <cmath>
-
 #include "tessera/base/error.h"
 #include "tests/ops/float_agreement.h"
 
