@@ -14,9 +14,7 @@ namespace {
 using test::fill;
 
 AttentionalLstmConfig one_unit() {
-  AttentionalLstmConfig config;
-  config.inputs = config.outputs = config.hidden = 1;
-  return config;
+  return {.inputs = 1, .outputs = 1, .hidden = 1};
 }
 
 // Steps 1 and 2 attend over h_0, and over h_0 and h_1.

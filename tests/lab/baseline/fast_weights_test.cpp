@@ -17,9 +17,7 @@ namespace {
 using testing::HasSubstr;
 
 FastWeightsConfig two_units() {
-  FastWeightsConfig config;
-  config.inputs = config.outputs = config.hidden = 2;
-  return config;
+  return {.inputs = 2, .outputs = 2, .hidden = 2};
 }
 
 // h = (1, 2): A = 0.5 h h^T = [[0.5, 1], [1, 2]]. Without W and C only A acts on h_0 = b = (2, 1):

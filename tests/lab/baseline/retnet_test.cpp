@@ -67,10 +67,7 @@ TEST(RetNetBlock, ATokenReadsItselfFirstByHand) {
   // One head of two channels, so that a head's values are four. Queries and keys are the normalised
   // token (1, -1), values (1, 1, 2, 4) in all; the gate is 1, whose silu is sigmoid(1).
   at::NoGradGuard no_grad;
-  RetNetConfig config = small_retnet();
-  config.heads = 1;
-  config.channels = 2;
-  RetNetBlock block(config, at::kCPU);
+  RetNetBlock block(RetNetConfig{.heads = 1, .channels = 2}, at::kCPU);
   block->to(at::kDouble);
   block->query_key_value_gate->weight.copy_(
       at::tensor({1., 0., 0., 1., 1., 0., 0., 1., 1., 0., 1., 0., 2., 0., 4., 0.,  //

@@ -23,12 +23,7 @@ TEST(Rmc, TheFirstMemoryIsTheIdentity) {
 
 TEST(Rmc, ClosedInputGatesAndOpenForgetGatesKeepTheMemory) {
   for (RmcGates gates : {RmcGates::kUnit, RmcGates::kMemory}) {
-    RmcConfig config;
-    config.inputs = 3;
-    config.slots = 2;
-    config.heads = config.head_width = 2;
-    config.gates = gates;
-    Rmc model(config);
+    Rmc model({.inputs = 3, .slots = 2, .heads = 2, .head_width = 2, .gates = gates});
     {
       at::NoGradGuard no_grad;
       auto parameters = model.named_parameters();

@@ -18,9 +18,7 @@ using test::sigmoid;
 // One unit that has read nothing: h = 0.5, c = -1.
 TEST(VectorLstm, TwoStepsWorkedByHand) {
   at::NoGradGuard no_grad;
-  VectorLstmConfig config;
-  config.inputs = config.outputs = config.hidden = 1;
-  VectorLstm model(config);
+  VectorLstm model({.inputs = 1, .outputs = 1, .hidden = 1});
   fill(model, "first_hidden", {0.5});
   fill(model, "first_cell", {-1});
   fill(model, "layers.0.input_weight", {0.5, -1, 2, 1});  // i, f, g, o
@@ -40,8 +38,7 @@ TEST(VectorLstm, TwoStepsWorkedByHand) {
 
 TEST(VectorLstm, ALayerReadsTheOutputsOfTheOneBelow) {
   at::NoGradGuard no_grad;
-  const VectorLstmConfig config{.inputs = 3, .outputs = 2, .layers = 2, .hidden = 4};
-  VectorLstm model(config);
+  VectorLstm model({.inputs = 3, .outputs = 2, .layers = 2, .hidden = 4});
   const at::Tensor x = at::randn({2, 5, 3}), zeros = at::zeros({2, 4});
   LstmLayer lower(3, 4, at::kCPU), upper(4, 4, at::kCPU);
   const auto parameters = model.named_parameters();
@@ -66,9 +63,7 @@ TEST(VectorLstm, HasTheParametersOfItsEquations) {
 }
 
 TEST(VectorLstm, ForgetGatesBeginOpen) {
-  VectorLstmConfig config;
-  config.hidden = 2;
-  const auto parameters = VectorLstm(config).named_parameters();
+  const auto parameters = VectorLstm({.hidden = 2}).named_parameters();
   EXPECT_TRUE(parameters["layers.0.bias"].equal(at::tensor({0, 0, 1, 1, 0, 0, 0, 0}, at::kFloat)));
 }
 

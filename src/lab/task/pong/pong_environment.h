@@ -40,7 +40,7 @@ constexpr std::array<std::string_view, 2> enum_names(PongActions) {
 std::span<const PongMove> moves_of(PongActions actions);
 
 struct PongEnvironmentConfig {
-  PongConfig game;
+  PongConfig game = {};
   int64_t frame_skip = 4;
   int64_t size = 80;
   int64_t most_noops = 30;

@@ -82,9 +82,7 @@ TEST(PongFrame, TheGreyFieldIsTheMeanOfSquares) {
 
 TEST(PongEnvironment, AnActionLastsAsLongAsTheSkip) {
   for (const int64_t skip : {0, 1, 4, 16, 32}) {
-    PongEnvironmentConfig config;
-    config.frame_skip = skip;
-    config.most_noops = 0;
+    const PongEnvironmentConfig config{.frame_skip = skip, .most_noops = 0};
     PongEnvironment environment(config, 3);
     PongGame game(config.game, 3);
     for (const int64_t action : {2, 0, 3, 5, 4, 1}) {
@@ -100,9 +98,7 @@ TEST(PongEnvironment, AnActionLastsAsLongAsTheSkip) {
 // The ball is white on a darker field: over three frames it leaves a trace of three balls.
 TEST(PongEnvironment, ShowsTheBrightestOfTheLastThreeFrames) {
   for (const int64_t skip : {0, 4}) {
-    PongEnvironmentConfig config;
-    config.frame_skip = skip;
-    config.most_noops = 0;
+    const PongEnvironmentConfig config{.frame_skip = skip, .most_noops = 0};
     PongEnvironment environment(config, 3);
     PongGame game(config.game, 3);
     std::vector<PongFrame> frames = {draw_frame(game)};
@@ -136,9 +132,8 @@ TEST(PongEnvironment, GamesBeginWithAFewFramesWithoutAMove) {
 }
 
 TEST(PongEnvironment, AGameThatIsOverBeforeTheFirstActionBeginsAgain) {
-  PongEnvironmentConfig config;
-  config.game.points = 1;  // lost within a hundred frames
-  config.most_noops = 1000;
+  const PongEnvironmentConfig config{.game = {.points = 1},  // lost within a hundred frames
+                                     .most_noops = 1000};
   for (uint64_t seed = 0; seed < 20; ++seed) {
     PongEnvironment environment(config, seed);
     EXPECT_FALSE(environment.game().over());

@@ -17,11 +17,7 @@ using test::message_of;
 using testing::HasSubstr;
 
 PongEnvironmentConfig every_frame(double opponent_skill) {
-  PongEnvironmentConfig config;
-  config.frame_skip = 0;
-  config.game.opponent_skill = opponent_skill;
-  config.longest_game = 100'000;
-  return config;
+  return {.game = {.opponent_skill = opponent_skill}, .frame_skip = 0, .longest_game = 100'000};
 }
 
 TEST(PongGame, APerfectPlayerBeatsTheOpponent) {

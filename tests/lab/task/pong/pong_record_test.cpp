@@ -14,11 +14,7 @@ namespace tessera::task {
 namespace {
 
 PongRecord short_games(PongPlayer player) {
-  PongRecord record;
-  record.player = player;
-  record.seed = 7;
-  record.environment.game.points = 3;
-  return record;
+  return {.environment = {.game = {.points = 3}}, .player = player, .seed = 7};
 }
 
 std::vector<nlohmann::json> lines_of(const PongRecord& record, int64_t games) {
