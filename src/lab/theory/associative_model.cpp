@@ -18,7 +18,7 @@ constexpr uint64_t kMemoryStream = 3;
 constexpr double kNormFloor = 1e-6;
 
 std::vector<float> scaled_field(uint64_t seed, uint64_t stream, int64_t rows, int64_t dimension) {
-  std::vector<float> values(static_cast<size_t>(rows * dimension));
+  std::vector<float> values(rows * dimension);
   GaussianField(seed, stream).fill(0, rows, 0, dimension, values.data(), dimension);
   const float scale = 1 / std::sqrt(static_cast<float>(dimension));
   for (float& value : values) value *= scale;
@@ -67,7 +67,7 @@ double softmax_residuals(const AssociationTask& task, const WeightedBatch& batch
 /// v / sqrt(v . v + 1e-6), row by row; returns the roots.
 template <typename T>
 std::vector<T> normalise_rows(std::vector<T>& v, int64_t rows, int64_t d) {
-  std::vector<T> roots(static_cast<size_t>(rows));
+  std::vector<T> roots(rows);
   for (int64_t row = 0; row < rows; ++row) {
     T* line = v.data() + row * d;
     roots[row] = std::sqrt(std::inner_product(line, line + d, line, static_cast<T>(kNormFloor)));
@@ -125,7 +125,7 @@ AssociativeModel<float> random_model(const AssociationTask& task, int64_t dimens
   check_argument(dimension >= 1, "random_model: dimension {}; at least 1 is needed", dimension);
   AssociativeModel<float> model{
       .dimension = dimension,
-      .memory = std::vector<float>(static_cast<size_t>(dimension * dimension), 0.0f),
+      .memory = std::vector<float>(dimension * dimension, 0.0f),
       .inputs = scaled_field(seed, kInputStream, task.inputs(), dimension),
       .outputs = scaled_field(seed, kOutputStream, task.outputs, dimension)};
   if (scale == OutputScale::kUnit) {

@@ -59,10 +59,10 @@ std::vector<double> found_outputs(const AssociationTask& task, std::span<const f
   check_argument(std::ssize(weights) == N, "found_outputs: {} weights for {} inputs",
                  weights.size(), N);
   check_argument(d >= 1, "found_outputs: dimension {}; at least 1 is needed", d);
-  std::vector<float> drawn(static_cast<size_t>(N * d));
+  std::vector<float> drawn(N * d);
   GaussianField(seed, kInputStream).fill(0, N, 0, d, drawn.data(), d);
   const std::vector<double> e(drawn.begin(), drawn.end());
-  std::vector<double> sums(static_cast<size_t>(M * d));  // of q(x) e_x / d, by output
+  std::vector<double> sums(M * d);  // of q(x) e_x / d, by output
   for (int64_t x = 0; x < N; ++x)
     for (int64_t j = 0; j < d; ++j)
       sums[task.output[x] * d + j] += weights[x] * e[x * d + j] / static_cast<double>(d);
@@ -80,7 +80,7 @@ std::vector<double> simplex_outputs(int64_t count, int64_t dimension) {
                  "simplex_outputs: {} outputs have no equal angles in {} dimensions", count,
                  dimension);
   // Corner k of a simplex of k + 1 corners lies above the middle of the others.
-  std::vector<double> u(static_cast<size_t>(count * dimension));
+  std::vector<double> u(count * dimension);
   for (int64_t axis = 0; axis < count - 1; ++axis) {
     const auto others = static_cast<double>(count - 1 - axis);  // corners after this one
     double left = 1;
@@ -97,7 +97,7 @@ OutputLoss output_loss(const AssociationTask& task, std::span<const double> foun
   const int64_t N = task.inputs(), M = task.outputs, d = dimension;
   std::vector<double> scores = compensated_scores(found, outputs, d);
   OutputLoss loss{0, std::vector<double>(outputs.size())};
-  std::vector<double> by_product(static_cast<size_t>(M * M));  // derivative by <u_y', u_y>
+  std::vector<double> by_product(M * M);  // derivative by <u_y', u_y>
   for (int64_t x = 0; x < N; ++x) {
     const auto gradient = std::span(scores).subspan(static_cast<size_t>(x * M), M);
     loss.nats += task.law[x] * softmax_gradient(gradient, task.output[x], sharpness);

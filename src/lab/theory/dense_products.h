@@ -18,7 +18,7 @@ inline int64_t row_stride(int64_t length) {
 /// a [m, k] b [k, n]
 template <typename T>
 std::vector<T> product(int64_t m, int64_t n, int64_t k, const T* a, const T* b) {
-  std::vector<T> c(static_cast<size_t>(m * n));
+  std::vector<T> c(m * n);
   multiply(m, n, k, a, row_stride(k), b, row_stride(n), T{0}, c.data(), row_stride(n));
   return c;
 }
@@ -26,7 +26,7 @@ std::vector<T> product(int64_t m, int64_t n, int64_t k, const T* a, const T* b) 
 /// a [m, k] transpose(b [n, k])
 template <typename T>
 std::vector<T> product_with_transposed(int64_t m, int64_t n, int64_t k, const T* a, const T* b) {
-  std::vector<T> c(static_cast<size_t>(m * n));
+  std::vector<T> c(m * n);
   multiply_transposed(m, n, k, a, row_stride(k), b, row_stride(k), T{0}, c.data(), row_stride(n));
   return c;
 }
@@ -34,7 +34,7 @@ std::vector<T> product_with_transposed(int64_t m, int64_t n, int64_t k, const T*
 /// transpose(a [k, m]) b [k, n]
 template <typename T>
 std::vector<T> transposed_product(int64_t m, int64_t n, int64_t k, const T* a, const T* b) {
-  std::vector<T> c(static_cast<size_t>(m * n));
+  std::vector<T> c(m * n);
   transposed_multiply(m, n, k, a, row_stride(m), b, row_stride(n), T{0}, c.data(), row_stride(n));
   return c;
 }

@@ -18,7 +18,7 @@ constexpr uint64_t kOutputSalt = 0x9E3779B97F4A7C15;  // the u must not be the e
 
 /// The mass of each output, from the most to the least frequent one. [M]
 std::vector<double> output_masses(const AssociationTask& task) {
-  std::vector<double> mass(static_cast<size_t>(task.outputs), 0.0);
+  std::vector<double> mass(task.outputs, 0.0);
   for (int64_t x = 0; x < task.inputs(); ++x) mass[task.output[x]] += task.law[x];
   std::ranges::sort(mass, std::greater<>());
   return mass;

@@ -16,7 +16,7 @@ namespace {
 
 /// G = U U^T of M random directions. [M, M]
 std::vector<float> gram_of_outputs(int64_t outputs, int64_t d, uint64_t seed) {
-  std::vector<float> u(static_cast<size_t>(outputs * d));
+  std::vector<float> u(outputs * d);
   GaussianField(seed, kOutputStream).fill(0, outputs, 0, d, u.data(), d);
   for (int64_t y = 0; y < outputs; ++y) {
     float* line = u.data() + y * d;
@@ -47,7 +47,7 @@ std::vector<float> answers_of(OutputWeights weights, int64_t outputs, int64_t d,
 }  // namespace
 
 std::vector<float> capped_weights(const AssociationTask& task, int64_t most) {
-  std::vector<int64_t> stored(static_cast<size_t>(task.outputs), 0);
+  std::vector<int64_t> stored(task.outputs, 0);
   std::vector<float> weights;
   for (const int32_t y : task.output) weights.push_back(stored[y]++ < most ? 1.0f : 0.0f);
   return weights;
@@ -62,7 +62,7 @@ double general_weights_error(const AssociationTask& task, OutputWeights weights,
                  task.outputs, dimension);
   const SerialBlas serial_blas;
   const int64_t N = task.inputs(), M = task.outputs, d = dimension;
-  std::vector<float> e(static_cast<size_t>(N * d)), sums(static_cast<size_t>(M * d), 0.0f);
+  std::vector<float> e(N * d), sums(M * d, 0.0f);
   GaussianField(seed, kInputStream).fill(0, N, 0, d, e.data(), d);
   for (int64_t x = 0; x < N; ++x)
     for (int64_t j = 0; j < d; ++j) sums[task.output[x] * d + j] += e[x * d + j];

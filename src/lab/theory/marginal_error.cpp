@@ -25,11 +25,11 @@ double marginal_error(const AssociationTask& task, std::span<const float> weight
   const auto u = random_directions(M, dimension, seed ^ 0x5851F42D4C957F2D);
   const SerialBlas serial_blas;
   const std::vector<float> gram = gram_matrix(u, M, dimension);
-  std::vector<double> errors(static_cast<size_t>((task.inputs() + kRows - 1) / kRows), 0.0);
+  std::vector<double> errors((task.inputs() + kRows - 1) / kRows, 0.0);
   parallel_for(static_cast<int64_t>(errors.size()), [&](int64_t block) {
     const int64_t first = block * kRows, rows = std::min(kRows, task.inputs() - first);
     // Column 0 draws |e_x|^2, the others the noise on the M coefficients.
-    std::vector<float> noise(static_cast<size_t>(rows * (M + 1))), scores(rows * M);
+    std::vector<float> noise(rows * (M + 1)), scores(rows * M);
     GaussianField(seed).fill(first, rows, 0, M + 1, noise.data(), M + 1);
     for (int64_t row = 0; row < rows; ++row) {
       const int64_t x = first + row;

@@ -40,7 +40,7 @@ ScoreDescent::ScoreDescent(const AssociationTask& task, const AssociativeModel<f
   kernel_ = gram_matrix(model.inputs, N, d);
   gram_ = gram_matrix(model.outputs, M, d);
   stored_.assign(scores_.size(), 0.0f);
-  residual_.resize(static_cast<size_t>(M));
+  residual_.resize(M);
 }
 
 void ScoreDescent::residual(int32_t input, float weight, float* out) const {
@@ -57,7 +57,7 @@ void ScoreDescent::step(int32_t input, double step_size) {
   const int64_t N = task_.inputs(), M = task_.outputs;
   residual(input, static_cast<float>(step_size), residual_.data());
   float* change = stored_.data() + input * M;
-  std::vector<float> direction(static_cast<size_t>(M), 0.0f);
+  std::vector<float> direction(M, 0.0f);
   for (int64_t z = 0; z < M; ++z)
     for (int64_t y = 0; y < M; ++y) direction[y] += residual_[z] * gram_[z * M + y];
   for (int64_t y = 0; y < M; ++y) change[y] += direction[y];
@@ -69,12 +69,12 @@ void ScoreDescent::step(int32_t input, double step_size) {
 void ScoreDescent::step(const WeightedBatch& batch, double step_size) {
   const int64_t N = task_.inputs(), M = task_.outputs;
   const auto rows = static_cast<int64_t>(batch.inputs.size());
-  std::vector<float> residuals(static_cast<size_t>(rows * M));
+  std::vector<float> residuals(rows * M);
   for (int64_t row = 0; row < rows; ++row)
     residual(batch.inputs[row], static_cast<float>(step_size) * batch.weights[row],
              residuals.data() + row * M);
   const auto directions = product(rows, M, M, residuals.data(), gram_.data());
-  std::vector<float> kernel(static_cast<size_t>(rows * N));
+  std::vector<float> kernel(rows * N);
   for (int64_t row = 0; row < rows; ++row) {
     std::copy_n(kernel_.begin() + batch.inputs[row] * N, N, kernel.begin() + row * N);
     for (int64_t y = 0; y < M; ++y) stored_[batch.inputs[row] * M + y] += directions[row * M + y];
@@ -118,14 +118,14 @@ std::vector<float> approximate_weights(std::span<const int64_t> counts, double s
     check_argument(count >= 0, "approximate_weights: a count of {}", count);
     most = std::max(most, count);
   }
-  std::vector<float> walk(static_cast<size_t>(most) + 1, 0.0f);
+  std::vector<float> walk(most + 1, 0.0f);
   double q = 0;
   for (int64_t n = 1; n <= most; ++n) {
     q += step_size / (1 + std::exp(q) / rivals);
     walk[n] = static_cast<float>(q);
   }
   std::vector<float> weights;
-  for (const int64_t count : counts) weights.push_back(walk[static_cast<size_t>(count)]);
+  for (const int64_t count : counts) weights.push_back(walk[count]);
   return weights;
 }
 
@@ -133,7 +133,7 @@ void approximate_batch_step(const WeightedBatch& batch, double step_size, double
                             std::span<float> weights) {
   check_argument(rivals > 0, "approximate_batch_step: {} rivals", rivals);
   for (size_t row = 0; row < batch.inputs.size(); ++row) {
-    float& q = weights[static_cast<size_t>(batch.inputs[row])];
+    float& q = weights[batch.inputs[row]];
     q += static_cast<float>(step_size * batch.weights[row] / (1 + std::exp(double{q}) / rivals));
   }
 }

@@ -23,14 +23,14 @@ double no_digit_above(int64_t most, int64_t draws) {
   const double mean = static_cast<double>(draws) / kDigits;
   std::vector<double> of_count;
   for (int64_t count = 0; count <= most; ++count) of_count.push_back(poisson(count, mean));
-  std::vector<double> of_sum(static_cast<size_t>(draws) + 1, 0.0);  // of the digits so far
+  std::vector<double> of_sum(draws + 1, 0.0);  // of the digits so far
   of_sum[0] = 1;
   for (int64_t digit = 0; digit < kDigits; ++digit)
     for (int64_t sum = draws; sum >= 0; --sum) {
       double chance = 0;
       for (int64_t count = 0; count <= std::min(most, sum); ++count)
-        chance += of_sum[static_cast<size_t>(sum - count)] * of_count[static_cast<size_t>(count)];
-      of_sum[static_cast<size_t>(sum)] = chance;
+        chance += of_sum[sum - count] * of_count[count];
+      of_sum[sum] = chance;
     }
   return of_sum.back() / poisson(draws, static_cast<double>(draws));
 }
@@ -69,7 +69,7 @@ TaskSample AssociativeRetrieval::draw_sample(uint64_t seed, int64_t index, int64
     sample.tokens.push_back(kDigits + key);
     sample.tokens.push_back(draw_between(random, 0, kDigits - 1));
   }
-  const auto asked = static_cast<size_t>(draw_between(random, 0, pairs - 1));
+  const int64_t asked = draw_between(random, 0, pairs - 1);
   const int64_t question_mark = kDigits + config_.keys;
   sample.tokens.insert(sample.tokens.end(),
                        {question_mark, question_mark, sample.tokens[2 * asked]});

@@ -15,7 +15,7 @@ namespace {
 std::vector<std::string_view> draw_names(Narrator& narrator, Names names, int64_t count) {
   std::vector<std::string_view> drawn;
   for (int64_t i : draw_distinct(narrator.random(), std::ssize(names), count))
-    drawn.push_back(names[static_cast<size_t>(i)]);
+    drawn.push_back(names[i]);
   return drawn;
 }
 
@@ -23,7 +23,7 @@ template <typename Item>
 void shuffle(Narrator& narrator, std::vector<Item>& items) {
   std::vector<Item> shuffled;
   for (int64_t i : draw_permutation(narrator.random(), std::ssize(items)))
-    shuffled.push_back(std::move(items[static_cast<size_t>(i)]));
+    shuffled.push_back(std::move(items[i]));
   items = std::move(shuffled);
 }
 
@@ -265,9 +265,8 @@ void simulate_path_finding(Narrator& narrator) {
   const RoomGrid grid = draw_room_grid(narrator);
   std::vector<int64_t> lines(grid.doors.size());
   for (int64_t i : draw_permutation(narrator.random(), std::ssize(grid.doors))) {
-    const auto& door = grid.doors[static_cast<size_t>(i)];
-    lines[static_cast<size_t>(i)] =
-        tell_neighbours(narrator, names[door.to], kSteps[door.step], names[door.from]);
+    const auto& door = grid.doors[i];
+    lines[i] = tell_neighbours(narrator, names[door.to], kSteps[door.step], names[door.from]);
   }
   narrator.ask(
       fmt::format("How do you go from the {} to the {}?", names[0], names[2]),
@@ -292,8 +291,7 @@ void simulate_motivations(Narrator& narrator) {
   };
   std::vector<Person> people;
   const auto moods = draw_permutation(narrator.random(), std::ssize(kMoods));
-  for (size_t i = 0; i < std::size(kNames); ++i)
-    people.push_back({kNames[i], kMoods[static_cast<size_t>(moods[i])]});
+  for (size_t i = 0; i < std::size(kNames); ++i) people.push_back({kNames[i], kMoods[moods[i]]});
   constexpr int64_t kQuestions = 11;  // of twelve there could be
   while (narrator.questions() < kQuestions) {
     Person& person = people[narrator.random().below(people.size())];

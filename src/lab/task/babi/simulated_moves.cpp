@@ -133,7 +133,7 @@ std::vector<Household::Deed> Household::possible_gifts() const {
 }
 
 void Household::move() {
-  const auto p = static_cast<size_t>(narrator_.random().below(people_.size()));
+  const size_t p = narrator_.random().below(people_.size());
   Person& person = people_[p];
   const std::string_view room = person.room = narrator_.pick_but(rooms_, person.room);
   person.told = Place{room, narrator_.tell(fmt::format("{} {} the {}.", person.name,

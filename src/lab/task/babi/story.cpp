@@ -155,8 +155,7 @@ std::vector<int64_t> StoryReader::parse_support(const std::string& text,
   std::istringstream words(text);
   for (std::string word; words >> word;) {
     const int64_t number = whole_number(word);
-    if (number == 0 || number > std::ssize(story) ||
-        story[static_cast<size_t>(number - 1)].is_question())
+    if (number == 0 || number > std::ssize(story) || story[number - 1].is_question())
       throw DataError(place(), "the supporting line '{}' is not the number of a statement above",
                       word);
     support.push_back(number);

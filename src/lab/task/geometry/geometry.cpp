@@ -18,7 +18,7 @@ double turn(const Point& a, const Point& b, const Point& c) {
 /// Appends the half of the hull that lies right of the way through `order`, less its last point.
 void append_chain(std::span<const Point> points, std::span<const int64_t> order,
                   std::vector<int64_t>& hull) {
-  const auto at = [&](int64_t place) { return points[static_cast<size_t>(place)]; };
+  const auto at = [&](int64_t place) { return points[place]; };
   const size_t begin = hull.size();
   for (int64_t place : order) {
     while (hull.size() >= begin + 2 &&
@@ -48,7 +48,7 @@ class HeldKarp {
   std::vector<int64_t> tour() const {
     std::vector<int64_t> tour = {0};
     for (size_t set = (size_t{1} << count_) - 1; set != 0;) {
-      const size_t last = best_last(set, static_cast<size_t>(tour.back()));
+      const size_t last = best_last(set, tour.back());
       tour.push_back(static_cast<int64_t>(last) + 1);
       set &= ~(size_t{1} << last);
     }
@@ -96,7 +96,7 @@ double distance(const Point& a, const Point& b) {
 std::vector<int64_t> convex_hull(std::span<const Point> points) {
   check_argument(!points.empty(), "convex_hull: no points");
   const auto key = [&](int64_t place) {
-    const Point& point = points[static_cast<size_t>(place)];
+    const Point& point = points[place];
     return std::pair(point.x, point.y);
   };
   std::vector<int64_t> order = consecutive<int64_t>(points.size());
@@ -116,8 +116,7 @@ std::vector<int64_t> convex_hull(std::span<const Point> points) {
 double tour_length(std::span<const Point> points, std::span<const int64_t> order) {
   double length = 0;
   for (size_t i = 0; i < order.size(); ++i)
-    length += distance(points[static_cast<size_t>(order[i])],
-                       points[static_cast<size_t>(order[(i + 1) % order.size()])]);
+    length += distance(points[order[i]], points[order[(i + 1) % order.size()]]);
   return length;
 }
 

@@ -38,12 +38,12 @@ TaskSample encode_points(const PointSet& set, std::span<const int64_t> solution,
     const auto row = sample.add_row(width);
     row[0] = read(set.points[i].x);
     row[1] = read(set.points[i].y);
-    row[2 + static_cast<size_t>(set.features[i])] = 1;
+    row[2 + set.features[i]] = 1;
     if (i + 1 == set.points.size()) row[2] = 1;
   }
   sample.add_row(width);
   std::vector<int64_t> answer;
-  for (int64_t place : solution) answer.push_back(set.features[static_cast<size_t>(place)]);
+  for (int64_t place : solution) answer.push_back(set.features[place]);
   answer.push_back(point_classes(most_points) - 1);
   sample.answer_with_classes(answer, width);
   return sample;

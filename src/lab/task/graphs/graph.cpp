@@ -17,10 +17,10 @@ constexpr int64_t kUnreached = std::numeric_limits<int64_t>::max();
 
 /// Neighbours of each node with the weight of the edge.
 std::vector<std::vector<std::pair<int64_t, int64_t>>> neighbours(const Graph& graph) {
-  std::vector<std::vector<std::pair<int64_t, int64_t>>> result(static_cast<size_t>(graph.nodes));
+  std::vector<std::vector<std::pair<int64_t, int64_t>>> result(graph.nodes);
   for (const Edge& edge : graph.edges) {
-    result[static_cast<size_t>(edge.u)].emplace_back(edge.v, edge.weight);
-    result[static_cast<size_t>(edge.v)].emplace_back(edge.u, edge.weight);
+    result[edge.u].emplace_back(edge.v, edge.weight);
+    result[edge.v].emplace_back(edge.u, edge.weight);
   }
   return result;
 }
@@ -31,15 +31,15 @@ std::vector<int64_t> distances_to(const Graph& graph, int64_t target) {
   std::vector<int64_t> distances(edges.size(), kUnreached);
   using Entry = std::pair<int64_t, int64_t>;  // distance, node
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
-  distances[static_cast<size_t>(target)] = 0;
+  distances[target] = 0;
   open.emplace(0, target);
   while (!open.empty()) {
     const auto [distance, node] = open.top();
     open.pop();
-    if (distance > distances[static_cast<size_t>(node)]) continue;
-    for (const auto& [next, weight] : edges[static_cast<size_t>(node)]) {
-      if (distance + weight >= distances[static_cast<size_t>(next)]) continue;
-      distances[static_cast<size_t>(next)] = distance + weight;
+    if (distance > distances[node]) continue;
+    for (const auto& [next, weight] : edges[node]) {
+      if (distance + weight >= distances[next]) continue;
+      distances[next] = distance + weight;
       open.emplace(distance + weight, next);
     }
   }
@@ -71,7 +71,7 @@ Graph draw_graph(RandomStream& random, const GraphSize& size, int64_t max_weight
 
   std::vector<Edge> shuffled;
   for (int64_t place : draw_permutation(random, size.edges)) {
-    Edge edge = graph.edges[static_cast<size_t>(place)];
+    Edge edge = graph.edges[place];
     if (random.below(2) == 1) std::swap(edge.u, edge.v);
     shuffled.push_back(edge);
   }
@@ -82,15 +82,14 @@ Graph draw_graph(RandomStream& random, const GraphSize& size, int64_t max_weight
 std::vector<int64_t> shortest_path(const Graph& graph, int64_t source, int64_t destination) {
   const auto edges = neighbours(graph);
   const auto distances = distances_to(graph, destination);
-  check_argument(distances.at(static_cast<size_t>(source)) != kUnreached,
-                 "shortest_path: no path from {} to {}", source, destination);
+  check_argument(distances.at(source) != kUnreached, "shortest_path: no path from {} to {}", source,
+                 destination);
   std::vector<int64_t> path = {source};
   while (path.back() != destination) {
-    const auto here = static_cast<size_t>(path.back());
+    const int64_t here = path.back();
     int64_t step = graph.nodes;
     for (const auto& [next, weight] : edges[here])
-      if (distances[static_cast<size_t>(next)] + weight == distances[here])
-        step = std::min(step, next);
+      if (distances[next] + weight == distances[here]) step = std::min(step, next);
     path.push_back(step);
   }
   return path;
@@ -101,7 +100,7 @@ int64_t path_length(const Graph& graph, const std::vector<int64_t>& path) {
   int64_t length = 0;
   for (size_t i = 0; i + 1 < path.size(); ++i) {
     int64_t lightest = kUnreached;
-    for (const auto& [next, weight] : edges[static_cast<size_t>(path[i])])
+    for (const auto& [next, weight] : edges[path[i]])
       if (next == path[i + 1]) lightest = std::min(lightest, weight);
     check_argument(lightest != kUnreached, "path_length: no edge from {} to {}", path[i],
                    path[i + 1]);
@@ -123,8 +122,7 @@ std::vector<Edge> spanning_tree(const Graph& graph) {
   std::vector<Edge> edges = edges_by_weight(graph);
   std::vector<int64_t> tree_of = consecutive<int64_t>(graph.nodes);  // joined one after the other
   std::erase_if(edges, [&](const Edge& edge) {
-    const int64_t one = tree_of[static_cast<size_t>(edge.u)],
-                  other = tree_of[static_cast<size_t>(edge.v)];
+    const int64_t one = tree_of[edge.u], other = tree_of[edge.v];
     if (one != other) std::ranges::replace(tree_of, other, one);
     return one == other;
   });

@@ -36,7 +36,7 @@ std::vector<int64_t> path_by_first_edges(const NamedGraph& named) {
 /// The nodes of as many of the lightest edges as a tree has.
 std::vector<int64_t> lightest_edges(const NamedGraph& named) {
   const std::vector<Edge> edges = edges_by_weight(named.graph);
-  return nodes_of(std::span(edges).first(static_cast<size_t>(named.graph.nodes - 1)));
+  return nodes_of(std::span(edges).first(named.graph.nodes - 1));
 }
 
 /// Steps at which two answers agree, both followed by the end.
@@ -81,17 +81,16 @@ NamedGraph GraphTask::graph(uint64_t seed, int64_t index, int64_t size_of) const
 
 TaskSample GraphTask::draw_sample(uint64_t seed, int64_t index, int64_t size_of) const {
   const NamedGraph named = graph(seed, index, size_of);
-  const auto feature = [&](int64_t node) { return named.features[static_cast<size_t>(node)]; };
+  const auto feature = [&](int64_t node) { return named.features[node]; };
   const int64_t width = shape().input_width;
   TaskSample sample;
   for (const Edge& edge : named.graph.edges) {
     const auto row = sample.add_row(width);
-    row[static_cast<size_t>(feature(edge.u))] = 1;
-    row[static_cast<size_t>(config_.features + feature(edge.v))] = 1;
+    row[feature(edge.u)] = 1;
+    row[config_.features + feature(edge.v)] = 1;
     row.back() = static_cast<float>(edge.weight) / static_cast<float>(config_.max_weight);
   }
-  for (const int64_t node : asked_about(named))
-    sample.add_row(width)[static_cast<size_t>(feature(node))] = 1;
+  for (const int64_t node : asked_about(named)) sample.add_row(width)[feature(node)] = 1;
   sample.add_row(width);
   std::vector<int64_t> classes;
   for (const int64_t node : solution(named)) classes.push_back(feature(node));

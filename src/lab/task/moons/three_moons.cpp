@@ -80,7 +80,7 @@ TaskShape ThreeMoons::shape() const {
 ThreeMoons::System ThreeMoons::draw(uint64_t seed, int64_t index) const {
   RandomStream random = content_stream(seed, index);
   const int64_t set = draw_between(random, 0, std::ssize(sets_) - 1);
-  return {sets_[static_cast<size_t>(set)], draw_between(random, 0, kStarts - 1)};
+  return {sets_[set], draw_between(random, 0, kStarts - 1)};
 }
 
 double ThreeMoons::angle(const System& system, size_t moon, int64_t step) const {

@@ -26,7 +26,7 @@ std::vector<int64_t> draw_places(RandomStream& random, int64_t n, int64_t count)
         place);
   std::partial_sort(arrivals.begin(), arrivals.begin() + count, arrivals.end());
   std::vector<int64_t> places;
-  for (int64_t i = 0; i < count; ++i) places.push_back(arrivals[static_cast<size_t>(i)].second);
+  for (int64_t i = 0; i < count; ++i) places.push_back(arrivals[i].second);
   return places;
 }
 
@@ -77,13 +77,12 @@ Mqar::Pairs Mqar::draw_pairs(RandomStream& random) const {
     const auto firsts = draw_tokens(random, 1, V / 3, root);
     const auto seconds = draw_tokens(random, V / 3, first_value(), root);
     for (const int64_t both : draw_permutation(random, P))
-      pairs.keys.push_back(
-          {firsts[static_cast<size_t>(both / root)], seconds[static_cast<size_t>(both % root)]});
+      pairs.keys.push_back({firsts[both / root], seconds[both % root]});
   } else {
     for (const int64_t key : draw_tokens(random, 1, V / 2, P)) pairs.keys.push_back({key});
   }
   for (const int64_t again : draw_distinct(random, P, config_.overwritten))
-    pairs.keys.push_back(pairs.keys[static_cast<size_t>(again)]);
+    pairs.keys.push_back(pairs.keys[again]);
   pairs.values = draw_tokens(random, first_value(), V, context_pairs());
   return pairs;
 }
@@ -105,13 +104,13 @@ TaskSample Mqar::draw_sample(uint64_t seed, int64_t index, int64_t) const {
     *put(static_cast<int64_t>(i), keys[i]) = value_of[keys[i]] = values[i];
   for (size_t i = 0; i < places.size(); ++i) {
     const auto behind = put(context_pairs() + places[i], keys[i]);
-    classes[static_cast<size_t>(behind - sample.tokens.begin() - 1)] = value_of.at(keys[i]);
+    classes[behind - sample.tokens.begin() - 1] = value_of.at(keys[i]);
   }
   const auto asked = [](int64_t value) { return value != kNotAsked; };
   const auto first = std::find_if(classes.begin(), classes.end(), asked);
   const auto end = std::find_if(classes.rbegin(), classes.rend(), asked).base();
   sample.steps = end - classes.begin();
-  sample.tokens.resize(static_cast<size_t>(sample.steps));
+  sample.tokens.resize(sample.steps);
   sample.first_answer = first - classes.begin();
   sample.answers = end - first;
   sample.classes.assign(first, end);
@@ -122,7 +121,7 @@ config::Json Mqar::describe(uint64_t seed, int64_t index) const {
   const TaskSample sample = this->sample(seed, index);
   config::Json answers = config::Json::array();
   for (int64_t i = 0; i < sample.answers; ++i)
-    if (const int64_t value = sample.classes[static_cast<size_t>(i)]; value != kNotAsked)
+    if (const int64_t value = sample.classes[i]; value != kNotAsked)
       answers.push_back({sample.first_answer + i, value});
   return {{"index", index}, {"tokens", sample.tokens}, {"answers", std::move(answers)}};
 }

@@ -57,7 +57,7 @@ class Vocabulary {
   }
 
   int64_t size() const { return std::ssize(words_); }
-  const std::string& text(int64_t token) const { return words_.at(static_cast<size_t>(token)); }
+  const std::string& text(int64_t token) const { return words_.at(token); }
   int64_t token(const std::string& word) const {
     const auto found = tokens_.find(word);
     return found == tokens_.end() ? 0 : found->second;
@@ -182,8 +182,8 @@ Needle::Hidden Needle::draw_hidden(RandomStream& random, NeedleKind kind) const 
   const auto numbers = draw_distinct(random, kNumbers, count);
   Hidden hidden{.sentences = {}, .all = kind == NeedleKind::kOneName};
   for (int64_t i = 0; i < count; ++i)
-    hidden.sentences.push_back({names[static_cast<size_t>(i) % names.size()],
-                                numbers[static_cast<size_t>(i)], draw_between(random, 0, story)});
+    hidden.sentences.push_back(
+        {names[i % names.size()], numbers[i], draw_between(random, 0, story)});
   if (config_.depth >= 0) hidden.sentences.back().place = config_.depth * story / 100;
   const auto asked = hidden.sentences.back();
   std::ranges::stable_sort(hidden.sentences, {}, &Hidden::Sentence::place);
@@ -229,7 +229,7 @@ config::Json Needle::describe(uint64_t seed, int64_t index) const {
   const TaskSample sample = this->sample(seed, index);
   Words text, answer;
   for (int64_t step = 0; step <= sample.first_answer; ++step)
-    text.push_back(vocabulary.text(sample.tokens[static_cast<size_t>(step)]));
+    text.push_back(vocabulary.text(sample.tokens[step]));
   for (const int64_t digit : sample.classes) answer.push_back(vocabulary.text(digit));
   return {{"index", index},
           {"text", fmt::format("{}", fmt::join(text, " "))},

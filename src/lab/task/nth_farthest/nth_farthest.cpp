@@ -56,26 +56,25 @@ NthFarthest::Question NthFarthest::draw(uint64_t seed, int64_t index) const {
   }
   question.labels = draw_permutation(random, config_.vectors);
   question.k = draw_between(random, 0, config_.vectors - 1);
-  question.reference = static_cast<size_t>(draw_between(random, 0, config_.vectors - 1));
+  question.reference = draw_between(random, 0, config_.vectors - 1);
   return question;
 }
 
 TaskSample NthFarthest::draw_sample(uint64_t seed, int64_t index, int64_t) const {
   const Question question = draw(seed, index);
-  const auto n = static_cast<size_t>(config_.vectors);
-  const auto dimension = static_cast<size_t>(config_.dimension);
+  const int64_t n = config_.vectors, dimension = config_.dimension;
   TaskSample sample;
-  for (size_t i = 0; i < n; ++i) {
+  for (int64_t i = 0; i < n; ++i) {
     const auto row = sample.add_row(shape().input_width);
     std::copy(question.vectors[i].begin(), question.vectors[i].end(), row.begin());
-    row[dimension + static_cast<size_t>(question.labels[i])] = 1;
-    row[dimension + n + static_cast<size_t>(question.k)] = 1;
-    row[dimension + 2 * n + static_cast<size_t>(question.labels[question.reference])] = 1;
+    row[dimension + question.labels[i]] = 1;
+    row[dimension + n + question.k] = 1;
+    row[dimension + 2 * n + question.labels[question.reference]] = 1;
   }
   const auto order = farthest_first(question.vectors, question.reference);
   sample.first_answer = sample.steps - 1;
   sample.answers = 1;
-  sample.classes = {question.labels[order[static_cast<size_t>(question.k)]]};
+  sample.classes = {question.labels[order[question.k]]};
   return sample;
 }
 
@@ -92,7 +91,7 @@ config::Json NthFarthest::describe(uint64_t seed, int64_t index) const {
           {"k", question.k},
           {"m", question.labels[question.reference]},
           {"labels_farthest_first", ranking},
-          {"answer", ranking[static_cast<size_t>(question.k)]}};
+          {"answer", ranking[question.k]}};
 }
 
 std::vector<Level> NthFarthest::levels() const {

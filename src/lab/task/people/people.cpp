@@ -55,7 +55,7 @@ std::string text_of(int64_t token) {
   if (token == kBegin) return "";
   if (token == kFullStop) return ".";
   const int64_t word = token - first_value(kPersonFacts.size());
-  if (word >= 0) return std::string(sentence_words()[static_cast<size_t>(word)]);
+  if (word >= 0) return std::string(sentence_words()[word]);
   const size_t fact = People::fact_of(token);
   std::string text(kPersonFacts[fact].name);
   std::ranges::replace(text, ' ', '-');
@@ -105,7 +105,7 @@ int64_t People::person_at(uint64_t seed, int64_t index) const {
 }
 
 TaskSample People::draw_sample(uint64_t seed, int64_t index, int64_t) const {
-  const Person& person = people()[static_cast<size_t>(person_at(seed, index))];
+  const Person& person = people()[person_at(seed, index)];
   RandomStream random = content_stream(seed, index);
   TaskSample sample;
   sample.tokens = {kBegin};
@@ -115,9 +115,8 @@ TaskSample People::draw_sample(uint64_t seed, int64_t index, int64_t) const {
   };
   for (size_t name = 0; name < kPersonNames; ++name) say(first_value(name) + person[name], true);
   for (const int64_t which : draw_permutation(random, std::ssize(kSentences))) {
-    const Sentence& sentence = kSentences[static_cast<size_t>(which)];
-    for (const auto word : sentence.forms[static_cast<size_t>(draw_between(random, 0, 1))])
-      say(token_of(word), false);
+    const Sentence& sentence = kSentences[which];
+    for (const auto word : sentence.forms[draw_between(random, 0, 1)]) say(token_of(word), false);
     for (size_t fact = sentence.first; fact < sentence.first + sentence.count; ++fact)
       say(first_value(fact) + person[fact], true);
     say(kFullStop, false);

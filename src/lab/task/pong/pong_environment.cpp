@@ -40,7 +40,7 @@ void fill(PongFrame& frame, const PongBox& box, const Colour& colour) {
 
 void draw_digit(PongFrame& frame, std::string_view squares, double left, const Colour& colour) {
   for (int i = 0; i < 15; ++i)
-    if (squares[static_cast<size_t>(i)] == '#')
+    if (squares[i] == '#')
       fill(frame,
            {left + (i % 3) * kDigitPixel, kDigitTop + (i / 3) * kDigitPixel, kDigitPixel,
             kDigitPixel},
@@ -50,8 +50,7 @@ void draw_digit(PongFrame& frame, std::string_view squares, double left, const C
 /// A score of one or two digits whose last one ends at column `right`.
 void draw_score(PongFrame& frame, int64_t points, double right, const Colour& colour) {
   do {
-    draw_digit(frame, kDigitShapes[static_cast<size_t>(points % 10)], right - 3 * kDigitPixel,
-               colour);
+    draw_digit(frame, kDigitShapes[points % 10], right - 3 * kDigitPixel, colour);
     right -= 4 * kDigitPixel;
     points /= 10;
   } while (points > 0);
@@ -89,7 +88,7 @@ std::vector<float> grey_field(const PongFrame& frame, int64_t size) {
   const float scale = 1.0f / (255.0f * 3.0f * static_cast<float>(side * side));
   const uint8_t* pixels = frame.rgb.data() + static_cast<int64_t>(kFieldTop) * kValues;
   std::vector<float> grey;
-  grey.reserve(static_cast<size_t>(size * size));
+  grey.reserve(size * size);
   for (int64_t row = 0; row < size; ++row) {
     std::array<uint16_t, kValues> sums{};  // down the squares of this row: at most 160 * 255
     for (int64_t y = 0; y < side; ++y, pixels += kValues)
@@ -155,7 +154,7 @@ PongEnvironment::Outcome PongEnvironment::act(int64_t action) {
   const int64_t frames = config_.frames_per_action();
   Outcome outcome;
   for (int64_t frame = 0; frame < frames && !game_.over(); ++frame) {
-    outcome.reward += game_.play(moves[static_cast<size_t>(action)]);
+    outcome.reward += game_.play(moves[action]);
     show();
   }
   outcome.ended = ++acted_ >= config_.longest_game || game_.over();

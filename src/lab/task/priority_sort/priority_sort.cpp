@@ -25,7 +25,7 @@ std::vector<float> draw_priorities(RandomStream& random, const PrioritySortConfi
   double gaps = static_cast<double>(config.vectors) * config.least_gap;
   for (const int64_t place : highest_priorities(priorities, config.vectors)) {
     gaps -= config.least_gap;  // below the one at this place
-    priorities[static_cast<size_t>(place)] += static_cast<float>(gaps);
+    priorities[place] += static_cast<float>(gaps);
   }
   return priorities;
 }
@@ -53,9 +53,8 @@ std::vector<int64_t> highest_priorities(std::span<const float> priorities, int64
   check_argument(0 <= count && count <= std::ssize(priorities),
                  "highest_priorities: {} of {} vectors", count, priorities.size());
   std::vector<int64_t> order = consecutive<int64_t>(priorities.size());
-  std::ranges::stable_sort(order, std::greater{},
-                           [&](int64_t i) { return priorities[static_cast<size_t>(i)]; });
-  order.resize(static_cast<size_t>(count));
+  std::ranges::stable_sort(order, std::greater{}, [&](int64_t i) { return priorities[i]; });
+  order.resize(count);
   return order;
 }
 
@@ -84,10 +83,10 @@ TaskSample PrioritySort::draw_sample(uint64_t seed, int64_t index, int64_t) cons
   const Vectors vectors = draw(seed, index);
   TaskSample sample;
   for (size_t i = 0; i < vectors.rows.size(); ++i)
-    add_bit_row(sample, vectors.rows[i])[static_cast<size_t>(config_.bits)] = vectors.priorities[i];
+    add_bit_row(sample, vectors.rows[i])[config_.bits] = vectors.priorities[i];
   BitRows sorted;
   for (int64_t place : highest_priorities(vectors.priorities, config_.answers))
-    sorted.push_back(vectors.rows[static_cast<size_t>(place)]);
+    sorted.push_back(vectors.rows[place]);
   answer_with_bits(sample, sorted);
   return sample;
 }

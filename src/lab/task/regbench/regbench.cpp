@@ -25,10 +25,10 @@ Classes refined(const Automaton& automaton, const Classes& classes) {
   std::map<std::vector<int64_t>, int64_t> numbers;
   Classes finer;
   for (int64_t state = 0; state < automaton.states(); ++state) {
-    std::vector<int64_t> signature = {classes[static_cast<size_t>(state)]};
+    std::vector<int64_t> signature = {classes[state]};
     for (const auto& [symbol, target] : automaton.edges(state)) {
       signature.push_back(symbol);
-      signature.push_back(classes[static_cast<size_t>(target)]);
+      signature.push_back(classes[target]);
     }
     finer.push_back(numbers.emplace(signature, std::ssize(numbers)).first->second);
   }
@@ -37,7 +37,7 @@ Classes refined(const Automaton& automaton, const Classes& classes) {
 
 /// States with the same class have the same strings before them (Moore 1956).
 Classes classes_of_equal_futures(const Automaton& automaton) {
-  Classes classes(static_cast<size_t>(automaton.states()), 0);
+  Classes classes(automaton.states(), 0);
   const auto count = [](const Classes& of) { return *std::max_element(of.begin(), of.end()) + 1; };
   while (true) {
     Classes finer = refined(automaton, classes);
@@ -49,7 +49,7 @@ Classes classes_of_equal_futures(const Automaton& automaton) {
 /// Writes a sequence into row b.
 void fill_row(const RegBench& task, const Automaton& automaton, const RegBenchSequence& sequence,
               int64_t b, RegBenchArrays& arrays) {
-  const auto row = static_cast<size_t>(b * arrays.steps);
+  const int64_t row = b * arrays.steps;
   for (size_t t = 0; t + 1 < sequence.tokens.size(); ++t) {
     arrays.inputs[row + t] = sequence.tokens[t];
     const int64_t next = sequence.tokens[t + 1];
@@ -77,7 +77,7 @@ Automaton::Automaton(std::vector<std::vector<Edge>> edges) : edges_(std::move(ed
 }
 
 std::span<const Automaton::Edge> Automaton::edges(int64_t state) const {
-  return edges_.at(static_cast<size_t>(state));
+  return edges_.at(state);
 }
 
 std::optional<int64_t> Automaton::after(int64_t state, int64_t symbol) const {
@@ -91,8 +91,7 @@ Automaton Automaton::minimised() const {
   std::map<int64_t, int64_t> numbers;  // class -> new state
   std::vector<int64_t> reached;        // a state of each, in the order of the new states
   const auto number_of = [&](int64_t state) {
-    const auto [found, is_new] =
-        numbers.emplace(classes[static_cast<size_t>(state)], std::ssize(numbers));
+    const auto [found, is_new] = numbers.emplace(classes[state], std::ssize(numbers));
     if (is_new) reached.push_back(state);
     return found->second;
   };
@@ -135,14 +134,13 @@ Automaton RegBench::automaton(uint64_t seed, int64_t index) const {
   const int64_t states = draw_between(random, config_.min_states, config_.max_states);
   const int64_t symbols = draw_between(random, config_.min_alphabet, config_.max_alphabet);
   const std::vector<int64_t> alphabet = draw_distinct(random, config_.letters, symbols);
-  std::vector<std::vector<Automaton::Edge>> edges(static_cast<size_t>(states));
+  std::vector<std::vector<Automaton::Edge>> edges(states);
   for (int64_t state = 0; state < states; ++state) {
     const int64_t count = draw_between(random, 1, config_.max_edges);
     const auto chosen = draw_distinct(random, symbols, count);
     const auto others = draw_distinct(random, states - 1, count);
     for (size_t i = 0; i < chosen.size(); ++i)
-      edges[static_cast<size_t>(state)].push_back(
-          {alphabet[static_cast<size_t>(chosen[i])], others[i] + (others[i] >= state ? 1 : 0)});
+      edges[state].push_back({alphabet[chosen[i]], others[i] + (others[i] >= state ? 1 : 0)});
   }
   return Automaton(std::move(edges)).minimised();
 }
@@ -161,7 +159,7 @@ RegBenchSequence RegBench::sequence(const Automaton& automaton, uint64_t seed,
     const int64_t length = draw_between(random, config_.min_length, config_.max_length);
     for (int64_t i = 0, state = 0; i < length; ++i) {
       const auto edges = automaton.edges(state);
-      const auto& edge = edges[static_cast<size_t>(draw_between(random, 0, std::ssize(edges) - 1))];
+      const auto& edge = edges[draw_between(random, 0, std::ssize(edges) - 1)];
       check_argument(0 <= edge.symbol && edge.symbol < config_.letters,
                      "RegBench::sequence: the automaton has the symbol {}, letters are 0 to {}",
                      edge.symbol, config_.letters - 1);
@@ -173,10 +171,10 @@ RegBenchSequence RegBench::sequence(const Automaton& automaton, uint64_t seed,
 }
 
 std::vector<double> RegBench::next_symbol(const Automaton& automaton, int64_t state) const {
-  std::vector<double> probabilities(static_cast<size_t>(vocabulary()), 0.0);
+  std::vector<double> probabilities(vocabulary(), 0.0);
   const auto edges = automaton.edges(state);
   for (const auto& edge : edges)
-    probabilities.at(static_cast<size_t>(edge.symbol)) = 1.0 / static_cast<double>(edges.size());
+    probabilities.at(edge.symbol) = 1.0 / static_cast<double>(edges.size());
   return probabilities;
 }
 
@@ -215,12 +213,12 @@ RegBenchArrays make_regbench_arrays(const RegBench& task, const RegBenchSet& set
     sequences.push_back(task.sequence(languages.back(), set.sequences, index));
     arrays.steps = std::max(arrays.steps, std::ssize(sequences.back().tokens) - 1);
   }
-  const auto places = static_cast<size_t>(arrays.sequences * arrays.steps);
+  const int64_t places = arrays.sequences * arrays.steps;
   arrays.inputs.assign(places, task.padding());
   arrays.targets.assign(places, RegBenchArrays::kNotCounted);
-  arrays.truth.assign(places * static_cast<size_t>(arrays.vocabulary), 0);
+  arrays.truth.assign(places * arrays.vocabulary, 0);
   for (int64_t b = 0; b < arrays.sequences; ++b)
-    fill_row(task, languages[static_cast<size_t>(b)], sequences[static_cast<size_t>(b)], b, arrays);
+    fill_row(task, languages[b], sequences[b], b, arrays);
   return arrays;
 }
 

@@ -7,7 +7,7 @@
 namespace tessera::task {
 
 BitRows draw_bit_rows(RandomStream& random, int64_t rows, int64_t bits) {
-  BitRows result(static_cast<size_t>(rows), BitRow(static_cast<size_t>(bits)));
+  BitRows result(rows, BitRow(bits));
   for (BitRow& row : result)
     for (size_t i = 0; i < row.size(); i += 64) {
       uint64_t word = random();
@@ -47,7 +47,7 @@ std::span<float> add_bit_row(TaskSample& sample, const BitRow& row) {
 }
 
 void add_mark(TaskSample& sample, int64_t bits, int64_t mark) {
-  sample.add_row(bit_shape(bits).input_width)[static_cast<size_t>(bits + mark)] = 1;
+  sample.add_row(bit_shape(bits).input_width)[bits + mark] = 1;
 }
 
 void answer_with_bits(TaskSample& sample, const BitRows& rows) {

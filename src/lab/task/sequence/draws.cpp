@@ -19,7 +19,7 @@ RandomStream content_stream(uint64_t seed, int64_t index) {
 int64_t draw_size(uint64_t seed, int64_t index, int64_t low, int64_t high) {
   const int64_t sizes = high - low + 1;
   RandomStream random = size_stream(seed, index / sizes);
-  return low + draw_permutation(random, sizes)[static_cast<size_t>(index % sizes)];
+  return low + draw_permutation(random, sizes)[index % sizes];
 }
 
 int64_t draw_between(RandomStream& random, int64_t low, int64_t high) {
@@ -32,9 +32,8 @@ std::vector<int64_t> draw_distinct(RandomStream& random, int64_t n, int64_t coun
   std::vector<int64_t> numbers = consecutive<int64_t>(n);
   // The first steps of a Fisher-Yates shuffle.
   for (int64_t i = 0; i < count; ++i)
-    std::swap(numbers[static_cast<size_t>(i)],
-              numbers[static_cast<size_t>(draw_between(random, i, n - 1))]);
-  numbers.resize(static_cast<size_t>(count));
+    std::swap(numbers[i], numbers[draw_between(random, i, n - 1)]);
+  numbers.resize(count);
   return numbers;
 }
 

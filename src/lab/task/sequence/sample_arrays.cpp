@@ -31,10 +31,10 @@ void copy_sample(const TaskSample& sample, int64_t b, SampleArrays& arrays) {
   copy_column(sample.bits, shape.output_width, first, b, B, arrays.targets);
   copy_column(sample.vectors, shape.output_width, first, b, B, arrays.targets);
   for (int64_t i = 0; i < sample.answers; ++i) {
-    const auto place = static_cast<size_t>((first + i) * B + b);
+    const int64_t place = (first + i) * B + b;
     arrays.answers[place] = 1;
     if (shape.targets != TargetKind::kClasses) continue;
-    const int64_t answer = sample.classes[static_cast<size_t>(i)];
+    const int64_t answer = sample.classes[i];
     arrays.answers[place] = answer != kNotAsked;
     arrays.classes[place] = std::max<int64_t>(answer, 0);
   }
@@ -52,16 +52,16 @@ SampleArrays make_arrays(const SequenceTask& task, uint64_t seed, std::span<cons
   SampleArrays arrays{.shape = task.shape(), .samples = std::ssize(drawn)};
   for (const TaskSample& sample : drawn) arrays.steps = std::max(arrays.steps, sample.steps);
   arrays.first_answer = arrays.steps;
-  const auto places = static_cast<size_t>(arrays.steps * arrays.samples);
+  const int64_t places = arrays.steps * arrays.samples;
   const bool tokens = arrays.shape.vocabulary > 0;
   const bool classes = arrays.shape.targets == TargetKind::kClasses;
-  arrays.inputs.resize(tokens ? 0 : places * static_cast<size_t>(arrays.shape.input_width));
+  arrays.inputs.resize(tokens ? 0 : places * arrays.shape.input_width);
   arrays.tokens.resize(tokens ? places : 0);
-  arrays.targets.resize(classes ? 0 : places * static_cast<size_t>(arrays.shape.output_width));
+  arrays.targets.resize(classes ? 0 : places * arrays.shape.output_width);
   arrays.classes.resize(classes ? places : 0);
   arrays.answers.resize(places);
   for (int64_t b = 0; b < arrays.samples; ++b) {
-    const TaskSample& sample = drawn[static_cast<size_t>(b)];
+    const TaskSample& sample = drawn[b];
     copy_sample(sample, b, arrays);
     arrays.first_answer = std::min(arrays.first_answer, sample.first_answer);
   }

@@ -6,8 +6,8 @@ namespace tessera::task {
 
 std::span<float> TaskSample::add_row(int64_t width) {
   ++steps;
-  inputs.resize(inputs.size() + static_cast<size_t>(width));
-  return std::span(inputs).last(static_cast<size_t>(width));
+  inputs.resize(inputs.size() + width);
+  return std::span(inputs).last(width);
 }
 
 void TaskSample::answer_with_classes(std::span<const int64_t> answer, int64_t width) {

@@ -92,7 +92,7 @@ Id Teller::first_named(std::string_view phrase) const {
 /// else who is a she.
 bool Teller::may_be_pronoun(Id first) const {
   if (first == kNothing || first != subject_ || new_paragraph_) return false;
-  const auto pronoun = [&](Id who) { return story_.entities[static_cast<size_t>(who)].pronoun; };
+  const auto pronoun = [&](Id who) { return story_.entities[who].pronoun; };
   return std::none_of(mentioned_.begin(), mentioned_.end(),
                       [&](Id other) { return other != first && pronoun(other) == pronoun(first); });
 }

@@ -52,8 +52,8 @@ TEST_P(SupportedTask, TheSupportingLinesAreEnough) {
       const std::set<int64_t> support(line.support.begin(), line.support.end());
       ASSERT_FALSE(support.empty());
       for (int64_t number : support) {
-        ASSERT_FALSE(story[static_cast<size_t>(number - 1)].is_question());
-        solver.read(story[static_cast<size_t>(number - 1)]);
+        ASSERT_FALSE(story[number - 1].is_question());
+        solver.read(story[number - 1]);
       }
       EXPECT_EQ(solver.read(line), answer_word(line.answer)) << line.text << "\n"
                                                              << story_text(story);
@@ -70,9 +70,7 @@ TEST(BabiSimulator, ThreeFactsSupportThePlaceBefore) {
       if (!line.is_question()) continue;
       const auto words = babi_words(line.text);  // where was the apple before the office ?
       ASSERT_EQ(line.support.size(), 3u);
-      const auto text = [&](size_t i) {
-        return story[static_cast<size_t>(line.support[i] - 1)].text;
-      };
+      const auto text = [&](size_t i) { return story[line.support[i] - 1].text; };
       EXPECT_THAT(text(0), testing::HasSubstr(words[3]));
       EXPECT_THAT(text(1), testing::HasSubstr(words[6]));
       EXPECT_THAT(text(2), testing::HasSubstr(line.answer));

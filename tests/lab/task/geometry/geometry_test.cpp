@@ -45,10 +45,7 @@ std::vector<int64_t> slow_hull(const std::vector<Point>& points) {
   const auto n = std::ssize(points);
   const auto follows = [&](int64_t a, int64_t b) {
     for (int64_t c = 0; c < n; ++c)
-      if (c != a && c != b &&
-          turn(points[static_cast<size_t>(a)], points[static_cast<size_t>(b)],
-               points[static_cast<size_t>(c)]) <= 0)
-        return false;
+      if (c != a && c != b && turn(points[a], points[b], points[c]) <= 0) return false;
     return a != b;
   };
   for (int64_t start = 0; start < n; ++start) {

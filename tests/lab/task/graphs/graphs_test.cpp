@@ -141,7 +141,7 @@ TEST(Graphs, TakeAsManyEdgesAsTheNodesAllow) {
 /// What a row of the input says: class of the one-hot vector from `begin` on, or -1.
 int64_t feature(const TaskSample& sample, int64_t row, int64_t begin) {
   for (int64_t i = 0; i < 40; ++i)
-    if (sample.inputs.at(static_cast<size_t>(row * 81 + begin + i)) == 1) return i;
+    if (sample.inputs.at(row * 81 + begin + i) == 1) return i;
   return -1;
 }
 
@@ -157,14 +157,13 @@ TEST(GraphTasks, InputsAndAnswersAreTheGraphs) {
     const int64_t edges = std::ssize(named.graph.edges);
     EXPECT_TRUE(std::is_sorted(named.features.begin(), named.features.end()));
     EXPECT_NE(named.source, named.destination);
-    const auto name = [&](int64_t node) { return named.features[static_cast<size_t>(node)]; };
+    const auto name = [&](int64_t node) { return named.features[node]; };
     for (int64_t row = 0; row < edges; ++row) {
-      const Edge& edge = named.graph.edges[static_cast<size_t>(row)];
+      const Edge& edge = named.graph.edges[row];
       for (const auto& one : {sample, tree_sample}) {
         EXPECT_EQ(feature(one, row, 0), name(edge.u));
         EXPECT_EQ(feature(one, row, 40), name(edge.v));
-        EXPECT_FLOAT_EQ(one.inputs[static_cast<size_t>(row * 81 + 80)],
-                        static_cast<float>(edge.weight) / 10);
+        EXPECT_FLOAT_EQ(one.inputs[row * 81 + 80], static_cast<float>(edge.weight) / 10);
       }
     }
     EXPECT_EQ(feature(sample, edges, 0), name(named.source));

@@ -75,7 +75,7 @@ TEST(PongFrame, TheGreyFieldIsTheMeanOfSquares) {
             for (const uint8_t value : pixel(frame, 34 + static_cast<int>(row) * side + y,
                                              static_cast<int>(column) * side + x))
               sum += value / 255.0 / 3 / (side * side);
-        ASSERT_NEAR(grey[static_cast<size_t>(row * size + column)], sum, 1e-6);
+        ASSERT_NEAR(grey[row * size + column], sum, 1e-6);
       }
   }
 }
@@ -86,7 +86,7 @@ TEST(PongEnvironment, AnActionLastsAsLongAsTheSkip) {
     PongEnvironment environment(config, 3);
     PongGame game(config.game, 3);
     for (const int64_t action : {2, 0, 3, 5, 4, 1}) {
-      const PongMove move = moves_of(config.actions)[static_cast<size_t>(action)];
+      const PongMove move = moves_of(config.actions)[action];
       for (int64_t frame = 0; frame < std::max<int64_t>(skip, 1); ++frame) game.play(move);
       environment.act(action);
       ASSERT_EQ(environment.game().ball().left, game.ball().left) << skip;

@@ -29,7 +29,7 @@ std::set<std::vector<int64_t>> strings(const Automaton& automaton, int64_t state
 Automaton drawn(uint64_t seed) {
   RandomStream random(seed);
   const int64_t states = draw_between(random, 1, 6);
-  Edges edges(static_cast<size_t>(states));
+  Edges edges(states);
   for (auto& out : edges)
     for (const int64_t symbol : draw_distinct(random, 2, draw_between(random, 1, 2)))
       out.push_back({symbol, draw_between(random, 0, states - 1)});

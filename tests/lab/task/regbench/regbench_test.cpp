@@ -111,8 +111,7 @@ TEST(RegBench, DescribesAnAutomatonAndItsStrings) {
     if (text[t] == '|') {
       EXPECT_EQ(states[t], 0);
     } else {
-      EXPECT_EQ(line["automaton"][static_cast<size_t>(before)].at(std::string(1, text[t])),
-                states[t]);
+      EXPECT_EQ(line["automaton"][before].at(std::string(1, text[t])), states[t]);
     }
   }
 }
@@ -129,8 +128,8 @@ TEST(RegBench, NextSymbolsAreDistributedAsCounted) {
       for (const auto& string : strings_of(task.text(task.sequence(automaton, 8, index).tokens)))
         for (size_t t = 0; t < std::min<size_t>(string.size(), 4); ++t) {
           auto& row = counts[string.substr(0, t)];
-          row.resize(static_cast<size_t>(task.vocabulary()));
-          ++row[static_cast<size_t>(string[t] - 'a')];
+          row.resize(task.vocabulary());
+          ++row[string[t] - 'a'];
         }
     for (const auto& [beginning, row] : counts) {
       int64_t state = 0;

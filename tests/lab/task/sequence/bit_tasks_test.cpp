@@ -20,7 +20,7 @@ using testing::ElementsAre;
 
 float at(const TaskSample& sample, int64_t step, int64_t channel) {
   const int64_t width = std::ssize(sample.inputs) / sample.steps;
-  return sample.inputs.at(static_cast<size_t>(step * width + channel));
+  return sample.inputs.at(step * width + channel);
 }
 
 /// Bits of a row of the input, or of an answer, as text.
@@ -31,8 +31,7 @@ std::string input_bits(const TaskSample& sample, int64_t step, int64_t bits) {
 }
 std::string answer_bits(const TaskSample& sample, int64_t answer, int64_t bits) {
   std::string text;
-  for (int64_t i = 0; i < bits; ++i)
-    text += sample.bits.at(static_cast<size_t>(answer * bits + i)) != 0 ? '1' : '0';
+  for (int64_t i = 0; i < bits; ++i) text += sample.bits.at(answer * bits + i) != 0 ? '1' : '0';
   return text;
 }
 
@@ -58,8 +57,8 @@ TEST(Copy, LaysOutMarkersVectorsAndSilence) {
   EXPECT_EQ(row_sum(sample, 4) + row_sum(sample, 5), 0);
   const std::vector<std::string> vectors = task.describe(1, 0)["vectors"];
   for (int64_t i = 0; i < 2; ++i) {
-    EXPECT_EQ(input_bits(sample, 1 + i, 3), vectors[static_cast<size_t>(i)]);
-    EXPECT_EQ(answer_bits(sample, i, 3), vectors[static_cast<size_t>(i)]);
+    EXPECT_EQ(input_bits(sample, 1 + i, 3), vectors[i]);
+    EXPECT_EQ(answer_bits(sample, i, 3), vectors[i]);
   }
 }
 
@@ -262,9 +261,8 @@ TEST(RelationalRecall, LaysOutTheAuthorsForm) {
     // The query repeats its item, and the answer is the item named.
     const std::vector<std::vector<std::string>> items = json["items"];
     for (int64_t row = 0; row < length; ++row) {
-      const auto r = static_cast<size_t>(row);
-      EXPECT_EQ(input_bits(sample, 3 * (length + 1) + 1 + row, 32), items[json["query"]][r]);
-      EXPECT_EQ(answer_bits(sample, row, 32), items[json["answer"]][r]);
+      EXPECT_EQ(input_bits(sample, 3 * (length + 1) + 1 + row, 32), items[json["query"]][row]);
+      EXPECT_EQ(answer_bits(sample, row, 32), items[json["answer"]][row]);
     }
   }
   EXPECT_THAT(lengths, ElementsAre(2, 3, 4, 5));

@@ -93,8 +93,7 @@ TEST(AssociativeRetrieval, ThePlateauIsTheMostFrequentDigit) {
   double share = 0;
   for (int draw = 0; draw < 10000; ++draw) {
     std::array<int, 10> counts{};
-    for (int rest = draw, i = 0; i < 4; ++i, rest /= 10)
-      ++counts.at(static_cast<size_t>(rest % 10));
+    for (int rest = draw, i = 0; i < 4; ++i, rest /= 10) ++counts.at(rest % 10);
     share += *std::max_element(counts.begin(), counts.end()) / 4.0 / 10000;
   }
   EXPECT_NEAR(most_frequent_digit_share(4), share, 1e-12);
@@ -115,8 +114,7 @@ TEST(AssociativeRetrieval, ThePlateauIsThatOfAllNumbersOfPairs) {
   for (int64_t index = 0; index < kSamples; ++index) {
     const auto sample = task.sample(1, index);
     std::array<int, 10> counts{};
-    for (size_t i = 1; i + 3 < sample.tokens.size(); i += 2)
-      ++counts.at(static_cast<size_t>(sample.tokens[i]));
+    for (size_t i = 1; i + 3 < sample.tokens.size(); i += 2) ++counts.at(sample.tokens[i]);
     right +=
         std::max_element(counts.begin(), counts.end()) - counts.begin() == sample.classes.front();
   }
@@ -172,7 +170,7 @@ TEST(NthFarthest, LaysOutVectorLabelAndQuestion) {
         sum += std::pow(sample.inputs[row * 40 + c] - sample.inputs[row_of[m] * 40 + c], 2);
       return sum;
     };
-    const double asked = distance(row_of.at(static_cast<size_t>(sample.classes[0])));
+    const double asked = distance(row_of.at(sample.classes[0]));
     size_t farther = 0;
     for (size_t row = 0; row < 8; ++row) farther += distance(row) > asked ? 1 : 0;
     EXPECT_EQ(farther, k);

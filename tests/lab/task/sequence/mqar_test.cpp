@@ -33,7 +33,7 @@ int64_t key_width(const MqarConfig& config) {
 std::map<int64_t, int64_t> answers_of(const TaskSample& sample) {
   std::map<int64_t, int64_t> answers;
   for (int64_t i = 0; i < sample.answers; ++i)
-    if (const int64_t value = sample.classes.at(static_cast<size_t>(i)); value != kNotAsked)
+    if (const int64_t value = sample.classes.at(i); value != kNotAsked)
       answers[sample.first_answer + i] = value;
   return answers;
 }
@@ -51,7 +51,7 @@ std::map<std::vector<int64_t>, std::vector<int64_t>> context_of(const MqarConfig
   const int64_t width = key_width(config);
   for (int64_t pair = 0; pair < config.pairs + config.overwritten; ++pair) {
     const int64_t step = pair * (width + 1) + width;
-    values[key_at(sample, step - 1, width)].push_back(sample.tokens.at(static_cast<size_t>(step)));
+    values[key_at(sample, step - 1, width)].push_back(sample.tokens.at(step));
   }
   return values;
 }
@@ -78,7 +78,7 @@ TEST(Mqar, AsksForTheLastValueOfEachKey) {
         EXPECT_EQ(value, context.at(key).back());
         EXPECT_TRUE(width * V / (width + 1) <= value && value < V);
         for (int64_t part = 0; part < width; ++part) {
-          const int64_t token = key[static_cast<size_t>(part)], keys = V / (width + 1);
+          const int64_t token = key[part], keys = V / (width + 1);
           EXPECT_TRUE(std::max<int64_t>(1, part * keys) <= token && token < (part + 1) * keys);
         }
       }
@@ -107,7 +107,7 @@ TEST(Mqar, PlacesAreAskedByTheirPowerLaw) {
   std::array<double, 3> weights = {1, std::pow(2, -0.99), std::pow(3, -0.99)}, counts = {};
   constexpr int kSamples = 6000;
   for (int64_t index = 0; index < kSamples; ++index)
-    ++counts.at(static_cast<size_t>(task.sample(5, index).first_answer / 2 - 1));
+    ++counts.at(task.sample(5, index).first_answer / 2 - 1);
   const double sum = weights[0] + weights[1] + weights[2];
   for (size_t place = 0; place < 3; ++place) {
     const double share = weights.at(place) / sum;
@@ -134,7 +134,7 @@ TEST(Mqar, LevelsAreWhatTheStrategiesScore) {
       for (const auto& [step, value] : answers_of(sample)) {
         const auto key = key_at(sample, step, width);
         ++asked;
-        context_right += sample.tokens[static_cast<size_t>(width)] == value;
+        context_right += sample.tokens[width] == value;
         first_right += context.at(key).front() == value;
         const auto like = std::find_if(context.begin(), context.end(), [&](const auto& pair) {
           return pair.first.front() == key.front();

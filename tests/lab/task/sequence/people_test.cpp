@@ -51,9 +51,9 @@ TEST(People, StepsAskForTheNextTokenWhereItTellsSomething) {
     EXPECT_EQ(sample.answers, 29);
     EXPECT_EQ(sample.first_answer, 0);
     for (int64_t step = 0; step + 1 < sample.steps; ++step) {
-      const int64_t answer = sample.classes.at(static_cast<size_t>(step));
+      const int64_t answer = sample.classes.at(step);
       if (answer != kNotAsked) {
-        EXPECT_EQ(answer, sample.tokens.at(static_cast<size_t>(step + 1)));
+        EXPECT_EQ(answer, sample.tokens.at(step + 1));
       }
     }
     EXPECT_NE(sample.classes.back(), kNotAsked);
