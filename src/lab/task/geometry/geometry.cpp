@@ -34,21 +34,18 @@ void append_chain(std::span<const Point> points, std::span<const int64_t> order,
 class HeldKarp {
  public:
   explicit HeldKarp(std::span<const Point> points)
-      : points_(points),
-        count_(points.size() - 1),
-        shortest_((size_t{1} << count_) * count_, std::numeric_limits<double>::infinity()) {
-    for (size_t last = 0; last < count_; ++last)
-      at(size_t{1} << last, last) = distance(points_[0], points_[last + 1]);
-    for (size_t set = 1; set < size_t{1} << count_; ++set)
+      : points_(points), count_(points.size() - 1), shortest_((size_t{1} << count_) * count_) {
+    for (size_t set = 0; set < size_t{1} << count_; ++set)
       for (size_t last = 0; last < count_; ++last)
-        if (set >> last & 1) extend(set, last);
+        if (!(set >> last & 1))
+          shortest_[(set | size_t{1} << last) * count_ + last] = best_way(set, last + 1).first;
   }
 
   /// In either direction.
   std::vector<int64_t> tour() const {
     std::vector<int64_t> tour = {0};
     for (size_t set = (size_t{1} << count_) - 1; set != 0;) {
-      const size_t last = best_last(set, tour.back());
+      const size_t last = best_way(set, tour.back()).second;
       tour.push_back(static_cast<int64_t>(last) + 1);
       set &= ~(size_t{1} << last);
     }
@@ -56,34 +53,23 @@ class HeldKarp {
   }
 
  private:
-  /// Length of the shortest way from point 0 through all of `set` that ends in its member `last`.
-  double& at(size_t set, size_t last) { return shortest_[set * count_ + last]; }
-  double at(size_t set, size_t last) const { return shortest_[set * count_ + last]; }
-
-  void extend(size_t set, size_t last) {
-    for (size_t next = 0; next < count_; ++next) {
-      if (set >> next & 1) continue;
-      double& longer = at(set | size_t{1} << next, next);
-      longer = std::min(longer, at(set, last) + distance(points_[last + 1], points_[next + 1]));
-    }
-  }
-
-  size_t best_last(size_t set, size_t next_point) const {
-    size_t best = 0;
-    double best_length = std::numeric_limits<double>::infinity();
+  /// The shortest way from point 0 through all of `set` to another point: its length, and the
+  /// member of the set before that point.
+  std::pair<double, size_t> best_way(size_t set, size_t point) const {
+    if (set == 0) return {distance(points_[0], points_[point]), 0};
+    std::pair<double, size_t> best = {std::numeric_limits<double>::infinity(), 0};
     for (size_t last = 0; last < count_; ++last) {
       if (!(set >> last & 1)) continue;
-      const double length = at(set, last) + distance(points_[last + 1], points_[next_point]);
-      if (length < best_length) {
-        best_length = length;
-        best = last;
-      }
+      const double way = shortest_[set * count_ + last];
+      const double length = way + distance(points_[last + 1], points_[point]);
+      if (length < best.first) best = {length, last};
     }
     return best;
   }
 
   std::span<const Point> points_;
   size_t count_;
+  /// [sets, N-1]: length of the shortest way from point 0 through a set that ends in a member.
   std::vector<double> shortest_;
 };
 
