@@ -222,56 +222,45 @@ void simulate_sizes(Narrator& narrator) {
 
 struct Place {
   int x, y;
-  auto operator<=>(const Place&) const = default;
+  bool operator==(const Place&) const = default;
 };
 
-/// Six rooms on a grid, all joined by five told pairs of neighbours. The first three are the way
-/// that is asked for.
-struct RoomGrid {
-  struct Door {
-    size_t from, to;
-    size_t step;
-  };
+/// Door i leads from this room, by this step, to room i + 1.
+struct Door {
+  size_t from;
+  Step step;
+};
+
+/// Doors that join six rooms on a grid; the first two are the way that is asked for.
+std::vector<Door> draw_doors(Narrator& narrator) {
+  constexpr size_t kGridRooms = 6;
   std::vector<Place> rooms = {{0, 0}};
   std::vector<Door> doors;
-
-  bool is_free(const Place& place) const {
-    return std::find(rooms.begin(), rooms.end(), place) == rooms.end();
-  }
-  /// The way round the other corner would be as short as the one that is asked for.
-  Place other_corner() const {
-    return {rooms[0].x + rooms[2].x - rooms[1].x, rooms[0].y + rooms[2].y - rooms[1].y};
-  }
-};
-
-RoomGrid draw_room_grid(Narrator& narrator) {
-  constexpr size_t kGridRooms = 6;
-  RoomGrid grid;
-  while (grid.rooms.size() < kGridRooms) {
-    const size_t next = grid.rooms.size();
+  while (rooms.size() < kGridRooms) {
+    const size_t next = rooms.size();
     const size_t from = next < 3 ? next - 1 : narrator.random().below(next);
-    const size_t step = narrator.random().below(std::size(kSteps));
-    const Place place = {grid.rooms[from].x + kSteps[step].x, grid.rooms[from].y + kSteps[step].y};
-    if (!grid.is_free(place)) continue;
-    if (next >= 3 && place == grid.other_corner()) continue;
-    grid.rooms.push_back(place);
-    grid.doors.push_back({from, next, step});
+    const Step& step = narrator.pick(kSteps);
+    const Place place = {rooms[from].x + step.x, rooms[from].y + step.y};
+    if (std::find(rooms.begin(), rooms.end(), place) != rooms.end()) continue;
+    // The way round the other corner would be as short as the one that is asked for.
+    if (next >= 3 &&
+        place == Place{rooms[0].x + rooms[2].x - rooms[1].x, rooms[0].y + rooms[2].y - rooms[1].y})
+      continue;
+    rooms.push_back(place);
+    doors.push_back({from, step});
   }
-  return grid;
+  return doors;
 }
 
 void simulate_path_finding(Narrator& narrator) {
   const auto names = draw_names(narrator, kRooms, std::ssize(kRooms));
-  const RoomGrid grid = draw_room_grid(narrator);
-  std::vector<int64_t> lines(grid.doors.size());
-  for (int64_t i : draw_permutation(narrator.random(), std::ssize(grid.doors))) {
-    const auto& door = grid.doors[i];
-    lines[i] = tell_neighbours(narrator, names[door.to], kSteps[door.step], names[door.from]);
-  }
-  narrator.ask(
-      fmt::format("How do you go from the {} to the {}?", names[0], names[2]),
-      fmt::format("{},{}", kSteps[grid.doors[0].step].letter, kSteps[grid.doors[1].step].letter),
-      {lines[0], lines[1]});
+  const std::vector<Door> doors = draw_doors(narrator);
+  std::vector<int64_t> lines(doors.size());
+  for (int64_t i : draw_permutation(narrator.random(), std::ssize(doors)))
+    lines[i] = tell_neighbours(narrator, names[i + 1], doors[i].step, names[doors[i].from]);
+  narrator.ask(fmt::format("How do you go from the {} to the {}?", names[0], names[2]),
+               fmt::format("{},{}", doors[0].step.letter, doors[1].step.letter),
+               {lines[0], lines[1]});
 }
 
 void simulate_motivations(Narrator& narrator) {
