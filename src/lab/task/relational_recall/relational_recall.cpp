@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <numbers>
-#include <optional>
 
 #include "lab/task/sequence/draws.h"
 
@@ -47,17 +47,12 @@ size_t recalled_item(const std::vector<BitRows>& items, size_t query) {
                  "recalled_item: query {} of {} items; two or more are needed", query,
                  items.size());
   const bool farthest = items[query].back().back() != 0;
-  std::optional<size_t> best;
-  int64_t best_distance = 0;
-  for (size_t item = 0; item < items.size(); ++item) {
-    if (item == query) continue;
-    const int64_t distance = hamming_distance(items[item], items[query]);
-    if (!best || (farthest ? distance > best_distance : distance < best_distance)) {
-      best = item;
-      best_distance = distance;
-    }
-  }
-  return *best;
+  std::vector<int64_t> distances;
+  for (const BitRows& item : items) distances.push_back(hamming_distance(item, items[query]));
+  distances[query] = farthest ? -1 : std::numeric_limits<int64_t>::max();
+  const auto answer =
+      farthest ? std::ranges::max_element(distances) : std::ranges::min_element(distances);
+  return answer - distances.begin();
 }
 
 RelationalRecall::RelationalRecall(const RelationalRecallConfig& config) : config_(config) {
