@@ -19,13 +19,6 @@ namespace {
 
 constexpr double kMostStateValues = 0x1p56;  // times a few: their bytes can be counted
 
-/// [sizes..] -> [B, sizes..]
-at::Tensor for_each_sequence(const at::Tensor& first, int64_t B) {
-  std::vector<int64_t> sizes = first.sizes().vec();
-  sizes.insert(sizes.begin(), B);
-  return first.expand(sizes);
-}
-
 }  // namespace
 
 void check_product(std::initializer_list<std::pair<std::string_view, int64_t>> fields) {
@@ -69,8 +62,11 @@ at::Tensor RecurrentNetwork::forward(const at::Tensor& x, std::optional<uint64_t
 
 RecurrentNetwork::Parts RecurrentNetwork::first_state(int64_t B) const {
   Parts state;
-  for (const at::Tensor& first : first_)
-    state.push_back(for_each_sequence(first.to(head_->weight.options()), B));
+  for (const at::Tensor& first : first_) {
+    std::vector<int64_t> sizes = first.sizes().vec();
+    sizes.insert(sizes.begin(), B);
+    state.push_back(first.to(head_->weight.options()).expand(sizes));
+  }
   return state;
 }
 
