@@ -76,25 +76,20 @@ void simulate_deduction(Narrator& narrator) {
   static constexpr std::string_view kNames[] = {"Gertrude", "Winona", "Jessica", "Emily"};
   constexpr size_t kAnimals = 4;
   std::array<size_t, kAnimals> fears{}, kind{};
-  std::vector<size_t> order;  // below 4: whom the animal fears; from 4 on: what a person is
+  std::array<std::string, 2 * kAnimals> statements;  // whom an animal fears; what a person is
+  std::vector<size_t> order;
   for (size_t i = 0; i < kAnimals; ++i) {
     fears[i] = (i + 1 + narrator.random().below(kAnimals - 1)) % kAnimals;
     kind[i] = narrator.random().below(kAnimals);
+    std::string animals(kMany[i]);
+    animals[0] = static_cast<char>(animals[0] - 'a' + 'A');
+    statements[i] = fmt::format("{} are afraid of {}.", animals, kMany[fears[i]]);
+    statements[kAnimals + i] = fmt::format("{} is a {}.", kNames[i], kOne[kind[i]]);
     order.insert(order.end(), {i, kAnimals + i});
   }
   shuffle(narrator, order);
   std::array<int64_t, 2 * kAnimals> lines{};
-  for (size_t statement : order) {
-    if (statement < kAnimals) {
-      std::string animals(kMany[statement]);
-      animals[0] = static_cast<char>(animals[0] - 'a' + 'A');
-      lines[statement] =
-          narrator.tell(fmt::format("{} are afraid of {}.", animals, kMany[fears[statement]]));
-    } else {
-      lines[statement] = narrator.tell(fmt::format("{} is a {}.", kNames[statement - kAnimals],
-                                                   kOne[kind[statement - kAnimals]]));
-    }
-  }
+  for (size_t i : order) lines[i] = narrator.tell(statements[i]);
   for (size_t i = 0; i < kAnimals; ++i) {
     const size_t person = narrator.random().below(kAnimals), animal = kind[person];
     narrator.ask(fmt::format("What is {} afraid of?", lower_case(kNames[person])),
