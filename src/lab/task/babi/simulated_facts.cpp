@@ -19,12 +19,13 @@ std::vector<std::string_view> draw_names(Narrator& narrator, Names names, int64_
   return drawn;
 }
 
-template <typename Item>
-void shuffle(Narrator& narrator, std::vector<Item>& items) {
-  std::vector<Item> shuffled;
-  for (int64_t i : draw_permutation(narrator.random(), std::ssize(items)))
-    shuffled.push_back(std::move(items[i]));
-  items = std::move(shuffled);
+/// Tells the statements in random order; returns the line of each.
+std::vector<int64_t> tell_in_any_order(Narrator& narrator,
+                                       const std::vector<std::string>& statements) {
+  std::vector<int64_t> lines(statements.size());
+  for (int64_t i : draw_permutation(narrator.random(), std::ssize(statements)))
+    lines[i] = narrator.tell(statements[i]);
+  return lines;
 }
 
 std::string lower_case(std::string_view name) {
@@ -76,24 +77,20 @@ void simulate_deduction(Narrator& narrator) {
   static constexpr std::string_view kNames[] = {"Gertrude", "Winona", "Jessica", "Emily"};
   constexpr size_t kAnimals = 4;
   std::array<size_t, kAnimals> fears{}, kind{};
-  std::array<std::string, 2 * kAnimals> statements;  // whom an animal fears; what a person is
-  std::vector<size_t> order;
+  std::vector<std::string> statements;  // in turn whom an animal fears and what a person is
   for (size_t i = 0; i < kAnimals; ++i) {
     fears[i] = (i + 1 + narrator.random().below(kAnimals - 1)) % kAnimals;
     kind[i] = narrator.random().below(kAnimals);
     std::string animals(kMany[i]);
     animals[0] = static_cast<char>(animals[0] - 'a' + 'A');
-    statements[i] = fmt::format("{} are afraid of {}.", animals, kMany[fears[i]]);
-    statements[kAnimals + i] = fmt::format("{} is a {}.", kNames[i], kOne[kind[i]]);
-    order.insert(order.end(), {i, kAnimals + i});
+    statements.push_back(fmt::format("{} are afraid of {}.", animals, kMany[fears[i]]));
+    statements.push_back(fmt::format("{} is a {}.", kNames[i], kOne[kind[i]]));
   }
-  shuffle(narrator, order);
-  std::array<int64_t, 2 * kAnimals> lines{};
-  for (size_t i : order) lines[i] = narrator.tell(statements[i]);
+  const std::vector<int64_t> lines = tell_in_any_order(narrator, statements);
   for (size_t i = 0; i < kAnimals; ++i) {
     const size_t person = narrator.random().below(kAnimals), animal = kind[person];
     narrator.ask(fmt::format("What is {} afraid of?", lower_case(kNames[person])),
-                 kOne[fears[animal]], {lines[kAnimals + person], lines[animal]});
+                 kOne[fears[animal]], {lines[2 * person + 1], lines[2 * animal]});
   }
 }
 
@@ -101,34 +98,21 @@ void simulate_induction(Narrator& narrator) {
   static constexpr std::string_view kAnimals[] = {"swan", "lion", "frog", "rhino"};
   static constexpr std::string_view kColours[] = {"gray", "white", "yellow", "green"};
   static constexpr std::string_view kNames[] = {"Lily", "Bernhard", "Greg", "Julius", "Brian"};
-  struct Animal {
-    std::string_view name, kind;
-    int64_t kind_line = 0, colour_line = 0;
-  };
   std::map<std::string_view, std::string_view> colour_of;
   for (std::string_view kind : kAnimals) colour_of[kind] = narrator.pick(kColours);
   // The first is asked about; the second is of its kind, so that there is something to infer from.
-  std::vector<Animal> animals;
-  for (std::string_view name : draw_names(narrator, kNames, std::ssize(kNames)))
-    animals.push_back({name, narrator.pick(kAnimals)});
-  animals[1].kind = animals[0].kind;
-
-  std::vector<std::pair<size_t, bool>> statements;  // whom it is about, and whether its colour
-  for (size_t i = 0; i < animals.size(); ++i) {
-    statements.emplace_back(i, false);
-    if (i > 0) statements.emplace_back(i, true);
+  const auto names = draw_names(narrator, kNames, std::ssize(kNames));
+  std::vector<std::string_view> kinds;
+  for (size_t i = 0; i < names.size(); ++i) kinds.push_back(narrator.pick(kAnimals));
+  kinds[1] = kinds[0];
+  std::vector<std::string> statements;
+  for (size_t i = 0; i < names.size(); ++i) {
+    statements.push_back(fmt::format("{} is a {}.", names[i], kinds[i]));
+    if (i > 0) statements.push_back(fmt::format("{} is {}.", names[i], colour_of[kinds[i]]));
   }
-  shuffle(narrator, statements);
-  for (const auto& [i, colour] : statements) {
-    Animal& animal = animals[i];
-    if (colour)
-      animal.colour_line =
-          narrator.tell(fmt::format("{} is {}.", animal.name, colour_of[animal.kind]));
-    else
-      animal.kind_line = narrator.tell(fmt::format("{} is a {}.", animal.name, animal.kind));
-  }
-  narrator.ask(fmt::format("What color is {}?", animals[0].name), colour_of[animals[0].kind],
-               {animals[0].kind_line, animals[1].kind_line, animals[1].colour_line});
+  const std::vector<int64_t> lines = tell_in_any_order(narrator, statements);
+  narrator.ask(fmt::format("What color is {}?", names[0]), colour_of[kinds[0]],
+               {lines[0], lines[1], lines[2]});  // what both are, and the second's colour
 }
 
 void simulate_positions(Narrator& narrator) {
@@ -190,13 +174,14 @@ void simulate_sizes(Narrator& narrator) {
         std::find(pairs.begin(), pairs.end(), pair) == pairs.end())
       pairs.push_back(pair);
   }
-  shuffle(narrator, pairs);
   std::map<Pair, int64_t> lines;
-  for (const auto& [small, large] : pairs)
-    lines[{small, large}] = narrator.tell(
+  for (int64_t i : draw_permutation(narrator.random(), std::ssize(pairs))) {
+    const auto& [small, large] = pairs[i];
+    lines[pairs[i]] = narrator.tell(
         narrator.chance(0.5)
             ? fmt::format("The {} fits inside the {}.", things[small], things[large])
             : fmt::format("The {} is bigger than the {}.", things[large], things[small]));
+  }
 
   std::vector<std::array<int64_t, 3>> chains;
   for (const auto& [first, line] : lines)
