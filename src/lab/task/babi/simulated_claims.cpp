@@ -2,9 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
-#include <optional>
 
 #include "lab/task/babi/simulated_tasks.h"
 
@@ -70,23 +68,20 @@ void simulate_indefinite(Narrator& narrator) {
   std::map<std::string_view, Claim> claims;  // the last one about each
   const auto tell = [&] {
     const std::string_view name = narrator.pick(kTownPeople);
+    Claim& claim = claims[name];
     // Places that were told last are left out, so that two claims never have to be combined.
-    const std::vector<std::string_view> before =
-        claims.contains(name) ? claims[name].places : std::vector<std::string_view>{};
-    std::vector<std::string_view> places = {narrator.pick_but(kTownPlaces, before)};
+    std::vector<std::string_view> taken = claim.places;
+    std::vector<std::string_view> places = {narrator.pick_but(kTownPlaces, taken)};
     std::string text;
     if (narrator.chance(1.0 / 3)) {
-      while (places.size() < 2 || places[0] == places[1]) {
-        places.resize(1);
-        places.push_back(narrator.pick_but(kTownPlaces, before));
-      }
+      taken.push_back(places[0]);
+      places.push_back(narrator.pick_but(kTownPlaces, taken));
       text = fmt::format("{} is either in the {} or the {}.", name, places[0], places[1]);
     } else {
       text = fmt::format("{} {} the {}.", name,
                          narrator.chance(0.5) ? "is in" : narrator.pick(kMovedTo), places[0]);
     }
-    const int64_t line = narrator.tell(text);
-    claims[name] = {std::move(places), line};
+    claim = {std::move(places), narrator.tell(text)};
   };
   for (int round = 0; round < kRounds; ++round) {
     tell();
@@ -145,27 +140,13 @@ void simulate_compound_coreference(Narrator& narrator) {
   }
 }
 
-/// Where somebody was yesterday, this morning, this afternoon and this evening.
-struct Day {
-  struct Visit {
-    std::string_view place;
-    int64_t line;
-  };
-  std::array<std::optional<Visit>, 4> visits;
-
-  /// The visits that were told of, in the order of time.
-  std::vector<Visit> told() const {
-    std::vector<Visit> result;
-    for (const auto& visit : visits)
-      if (visit) result.push_back(*visit);
-    return result;
-  }
-  /// Whether two visits in a row are to one place.
-  bool stays_somewhere() const {
-    const auto visits = told();
-    return std::ranges::adjacent_find(visits, {}, &Visit::place) != visits.end();
-  }
+struct Visit {
+  std::string_view place;
+  int64_t line;
 };
+/// Where somebody was yesterday (0), this morning, this afternoon and this evening (3), as far as
+/// it was told.
+using Day = std::map<size_t, Visit>;
 
 void tell_visit(Narrator& narrator, std::map<std::string_view, Day>& days) {
   static constexpr std::string_view kTimes[] = {"yesterday", "this morning", "this afternoon",
@@ -174,10 +155,13 @@ void tell_visit(Narrator& narrator, std::map<std::string_view, Day>& days) {
     const std::string_view name = narrator.pick(kTownPeople), place = narrator.pick(kTownPlaces);
     const size_t time = narrator.random().below(4);
     Day& day = days[name];
-    if (day.visits[time]) continue;
+    if (day.contains(time)) continue;
     Day longer = day;
-    longer.visits[time] = Day::Visit{place, 0};
-    if (longer.stays_somewhere()) continue;
+    longer[time] = {place, 0};
+    const auto stays = [](const auto& one, const auto& next) {
+      return one.second.place == next.second.place;
+    };
+    if (std::ranges::adjacent_find(longer, stays) != longer.end()) continue;
     std::string when(kTimes[time]);
     std::string text;
     if (narrator.chance(0.5)) {
@@ -186,7 +170,7 @@ void tell_visit(Narrator& narrator, std::map<std::string_view, Day>& days) {
       when[0] = static_cast<char>(when[0] - 'a' + 'A');
       text = fmt::format("{} {} {} the {}.", when, name, narrator.pick(kMovedTo), place);
     }
-    day.visits[time] = Day::Visit{place, narrator.tell(text)};
+    day[time] = {place, narrator.tell(text)};
     return;
   }
 }
@@ -198,10 +182,11 @@ void simulate_time(Narrator& narrator) {
     tell_visit(narrator, days);
     std::vector<std::string_view> candidates;
     for (const auto& [name, day] : days)
-      if (day.told().size() >= 2) candidates.push_back(name);
+      if (day.size() >= 2) candidates.push_back(name);
     if (candidates.empty()) continue;
     const std::string_view name = narrator.pick(candidates);
-    const auto visits = days[name].told();
+    std::vector<Visit> visits;
+    for (const auto& [time, visit] : days[name]) visits.push_back(visit);
     // "Before the park" means before the last visit there.
     size_t later = 1 + narrator.random().below(visits.size() - 1);
     for (size_t i = later + 1; i < visits.size(); ++i)
