@@ -80,12 +80,6 @@ std::span<const Automaton::Edge> Automaton::edges(int64_t state) const {
   return edges_.at(state);
 }
 
-std::optional<int64_t> Automaton::after(int64_t state, int64_t symbol) const {
-  for (const Edge& edge : edges(state))
-    if (edge.symbol == symbol) return edge.target;
-  return {};
-}
-
 Automaton Automaton::minimised() const {
   const Classes classes = classes_of_equal_futures(*this);
   std::map<int64_t, int64_t> numbers;  // class -> new state

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,8 +31,6 @@ class Automaton {
   int64_t states() const { return static_cast<int64_t>(edges_.size()); }
   /// Sorted by symbol.
   std::span<const Edge> edges(int64_t state) const;
-  /// The state after a symbol; none where no edge of the state has it.
-  std::optional<int64_t> after(int64_t state, int64_t symbol) const;
   /// The smallest automaton with the same strings and probabilities: states that cannot be reached
   /// are left out, those with the same future are one. States are numbered in the order in which
   /// they are first reached from state 0, breadth first, by symbol.
