@@ -17,11 +17,8 @@ PointSet draw_points(RandomStream& random, int64_t count, PointFeatures features
     const double y = static_cast<float>(random.uniform());
     set.points.push_back({x, y});
   }
-  if (features == PointFeatures::kShuffled) {
-    set.features = draw_permutation(random, count);
-  } else {
-    set.features = consecutive<int64_t>(count);
-  }
+  set.features = features == PointFeatures::kShuffled ? draw_permutation(random, count)
+                                                      : consecutive<int64_t>(count);
   for (int64_t& feature : set.features) ++feature;
   return set;
 }
