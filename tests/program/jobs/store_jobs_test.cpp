@@ -148,7 +148,7 @@ TEST_F(StoreJobs, AFolderThatMayNotBeReadIsLeftOutWhereAskedButNotWhereOthersAre
   namespace fs = std::filesystem;
   write_file(folder_ / "texts/a", "The raven sat\nabove the Door.\n");
   write_file(folder_ / "texts/closed/b", "The lamp was lit\nbeside the door.\n");
-  fs::permissions(folder_.path(), fs::perms::others_all, fs::perm_options::add);
+  fs::permissions(folder_.path(), fs::perms::all);
   fs::permissions(folder_ / "texts/closed", fs::perms::none);
   MemoWriter writer(store());
   Update job;
