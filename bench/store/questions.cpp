@@ -79,9 +79,7 @@ std::vector<Prompt> prompts_of(const std::vector<std::string>& texts, const Toke
 }
 
 std::string with_spaces(std::string text) {
-  store::NormalForm form(store::Matching::kTyped);
-  form.append(text);
-  return form.text();
+  return store::NormalForm(store::Matching::kTyped, text).text();
 }
 
 /// The prompt with its middle word wrong, or without it.

@@ -26,10 +26,9 @@ using store::MemoStore;
 using store::StoredDocument;
 
 bool contains(const MemoStore& store, const StoredDocument& document, const std::string& text) {
-  return !store::find_text(
-      text, store::Matching::kLetters, document.id,
-      store::in_pieces(store::memorized_text(store.ledger(), store.tokenizer(), document)),
-      [](const store::MatchThere&) { return false; });
+  return !store::find_text(text, store::Matching::kLetters, document.id,
+                           store::memorized_text(store.ledger(), store.tokenizer(), document),
+                           [](const store::MatchThere&) { return false; });
 }
 
 /// The documents that an id or a glob names. Throws UsageError where there is none.

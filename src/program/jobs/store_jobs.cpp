@@ -110,7 +110,7 @@ Find::Answer Find::run(const MemoStore& store, const OnProgress& on_progress,
     const auto& document = documents[static_cast<size_t>(number)];
     const int64_t before = answer.places;
     store::find_text(text, matching, document.id,
-                     store::in_pieces(store::memorized_text(ledger, store.tokenizer(), document)),
+                     store::memorized_text(ledger, store.tokenizer(), document),
                      [&](const store::MatchThere& match_there) {
                        if (++answer.places > limit && limit != 0) return true;
                        const auto& match = answer.shown.emplace_back(match_there());

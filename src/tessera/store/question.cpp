@@ -149,9 +149,7 @@ std::vector<Place> best_places(const MemoStore& store, const std::vector<StoredD
 /// Bytes at the beginning of `text` that stand for `tail` in their normal form; what is not equal
 /// ends it.
 size_t bytes_for_tail(std::string_view text, std::string_view tail) {
-  NormalForm of_text(Matching::kLetters), of_tail(Matching::kLetters);
-  of_text.append(text);
-  of_tail.append(tail);
+  const NormalForm of_text(Matching::kLetters, text), of_tail(Matching::kLetters, tail);
   const auto end = std::ranges::mismatch(of_text.text(), of_tail.text()).in1;
   const auto equal = static_cast<size_t>(end - of_text.text().begin());
   return equal == 0 ? 0 : static_cast<size_t>(of_text.end(equal - 1));
@@ -224,12 +222,9 @@ bool has_in_a_row(const Ledger& ledger, const StoredDocument& document,
 
 /// How much of what was typed a document has: 0 all of it, 3 the words.
 int likeness(const Question& reading, std::string_view typed) {
-  for (const Matching matching : {Matching::kBytes, Matching::kTyped, Matching::kLetters}) {
-    NormalForm of_reading(matching), of_typed(matching);
-    of_reading.append(reading.text);
-    of_typed.append(typed);
-    if (of_reading.text() == of_typed.text()) return static_cast<int>(matching);
-  }
+  for (const Matching matching : {Matching::kBytes, Matching::kTyped, Matching::kLetters})
+    if (NormalForm(matching, reading.text).text() == NormalForm(matching, typed).text())
+      return static_cast<int>(matching);
   return 3;
 }
 

@@ -117,103 +117,51 @@ void show_after(TextMatch& match, std::string_view text) {
   match.after = text.substr(0, utf8::valid_prefix(text));
 }
 
-/// The part of a document that is being searched.
-class Passage {
- public:
-  Passage(std::string_view text, Matching matching, const std::string& id)
-      : sought_(std::string(text)), id_(id), normal_(matching) {}
-
-  void append(std::string_view more) {
-    passage_ += more;
-    normal_.append(more);
-  }
-
-  /// Reports the matches that begin before the last `reserve` bytes, then drops what was searched.
-  bool search(size_t reserve, const std::function<bool(const MatchThere&)>& take) {
-    const std::string& normal = normal_.text();
-    const size_t end = normal.size() - std::min(reserve, normal.size());
-    for (; read_ < std::min(normal.size(), end + sought_.size() - 1); ++read_) {
-      if (!sought_.add(normal[read_])) continue;
-      const size_t begin = read_ + 1 - sought_.size();
-      if (std::exchange(last_, normal_.begin(begin)) == normal_.begin(begin)) continue;
-      if (!take([&] { return match(begin); })) return false;
-    }
-    drop(end);
-    return true;
-  }
-
- private:
-  TextMatch match(size_t at) {
-    const int64_t begin = normal_.begin(at), end = normal_.end(at + sought_.size() - 1);
-    count_to(begin);
-    const std::string_view passage = passage_;
-    const auto first = static_cast<size_t>(begin - dropped_),
-               last = static_cast<size_t>(end - dropped_);
-    TextMatch match = {.document = id_,
-                       .line = here_.line,
-                       .byte = begin,
-                       .character = here_.character,
-                       .text = std::string(passage.substr(first, last - first)),
-                       .before = {},
-                       .after = {}};
-    show_before(match, passage.substr(0, first));
-    show_after(match, passage.substr(last));
-    return match;
-  }
-
-  /// Counts the lines and characters before this byte of the document.
-  void count_to(int64_t byte) {
-    if (byte <= here_.byte) return;
-    step_over(here_, std::string_view(passage_).substr(static_cast<size_t>(here_.byte - dropped_),
-                                                       static_cast<size_t>(byte - here_.byte)));
-  }
-
-  /// Drops what lies before this byte of the normal form, where a match to come may begin, but for
-  /// what such a match shows before it.
-  void drop(size_t searched) {
-    const int64_t kept = searched < normal_.text().size()
-                             ? normal_.begin(searched)
-                             : dropped_ + static_cast<int64_t>(passage_.size());
-    const int64_t first = std::max(dropped_, kept - static_cast<int64_t>(kSeenBytes));
-    count_to(first);
-    passage_.erase(0, static_cast<size_t>(first - dropped_));
-    dropped_ = first;
-    normal_.drop(searched);
-    read_ -= searched;
-  }
-
-  TextMatcher sought_;
-  const std::string& id_;
-  std::string passage_;
-  NormalForm normal_;
-  size_t read_ = 0;      // bytes of the normal form that are compared
-  int64_t dropped_ = 0;  // bytes of the document before passage_
-  int64_t last_ = -1;    // byte of the document where the last match begins
-  TextPlace here_;       // up to which lines and characters are counted
-};
+/// The match at document[begin, end). here: a place before it, which is moved to it.
+TextMatch match_at(const std::string& id, std::string_view document, int64_t begin, int64_t end,
+                   TextPlace& here) {
+  const auto first = static_cast<size_t>(begin), last = static_cast<size_t>(end),
+             known = static_cast<size_t>(here.byte);
+  step_over(here, document.substr(known, first - known));
+  TextMatch match = {.document = id,
+                     .line = here.line,
+                     .byte = begin,
+                     .character = here.character,
+                     .text = std::string(document.substr(first, last - first)),
+                     .before = {},
+                     .after = {}};
+  show_before(match, document.substr(0, first));
+  show_after(match, document.substr(last));
+  return match;
+}
 
 }  // namespace
 
-TextPieces in_pieces(std::string text) {
-  return [text = std::move(text), begin = size_t{0}]() mutable {
-    constexpr size_t kPiece = 1 << 16;
-    const auto piece = std::string_view(text).substr(begin, kPiece);
-    begin += piece.size();
-    return piece;
-  };
-}
-
 bool find_text(std::string_view text, Matching matching, const std::string& id,
-               const TextPieces& document, const std::function<bool(const MatchThere&)>& take) {
-  NormalForm sought(matching);
-  sought.append(text);
-  check_argument(!sought.text().empty(), "find: the text is empty; say what to look for");
-  Passage passage(sought.text(), matching, id);
-  for (auto piece = document(); !piece.empty(); piece = document()) {
-    passage.append(piece);
-    if (!passage.search(sought.text().size() + kSeenBytes, take)) return false;
+               std::string_view document, const std::function<bool(const MatchThere&)>& take) {
+  constexpr size_t kPiece = 1 << 16;  // bytes, for each of which the normal form takes some 17
+  const NormalForm typed(matching, text);
+  check_argument(!typed.text().empty(), "find: the text is empty; say what to look for");
+  TextMatcher sought(typed.text());
+  NormalForm normal(matching);
+  size_t read = 0;    // bytes of the normal form
+  int64_t last = -1;  // where the last match begins
+  TextPlace here;
+  for (size_t at = 0; at < document.size(); at += kPiece) {
+    normal.append(document.substr(at, kPiece));
+    // A run of white space may go on in the next piece: then it belongs to the last byte, too.
+    const size_t left = at + kPiece < document.size() ? 1 : 0;
+    for (; read + left < normal.text().size(); ++read) {
+      if (!sought.add(normal.text()[read])) continue;
+      const int64_t begin = normal.begin(read + 1 - sought.size()), end = normal.end(read);
+      if (std::exchange(last, begin) == begin) continue;
+      if (!take([&] { return match_at(id, document, begin, end, here); })) return false;
+    }
+    const size_t done = read - std::min(read, sought.size() - 1);
+    normal.drop(done);
+    read -= done;
   }
-  return passage.search(0, take);
+  return true;
 }
 
 }  // namespace tessera::store

@@ -66,16 +66,12 @@ struct TextMatch {
 /// What there is to say of a place; it may be asked until the search goes on.
 using MatchThere = std::function<TextMatch()>;
 
-/// The next bytes of a text at each call, however it is cut; none at its end.
-using TextPieces = std::function<std::string_view()>;
-TextPieces in_pieces(std::string text);
-
 /// Calls `take` for every place where `text` occurs in the document, in order, overlapping ones
 /// too; of those that begin inside one character (the full stops of an ellipsis) only for the
 /// first. If `take` returns false, the search stops and returns false. One pass, in which each byte
 /// is looked at a few times however the text and the document repeat themselves. Throws UsageError
 /// on a text of which nothing is left in its normal form.
 bool find_text(std::string_view text, Matching matching, const std::string& id,
-               const TextPieces& document, const std::function<bool(const MatchThere&)>& take);
+               std::string_view document, const std::function<bool(const MatchThere&)>& take);
 
 }  // namespace tessera::store

@@ -21,7 +21,9 @@ char32_t lower_case(char32_t letter);
 /// A text as it is compared, grown piece by piece, and where each of its bytes comes from.
 class NormalForm {
  public:
-  explicit NormalForm(Matching matching) : matching_(matching) {}
+  explicit NormalForm(Matching matching, std::string_view text = {}) : matching_(matching) {
+    append(text);
+  }
 
   /// The next bytes of the text, UTF-8; a piece may end inside a character. Bytes that are not
   /// UTF-8 stay as they are.
