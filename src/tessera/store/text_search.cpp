@@ -11,18 +11,13 @@
 
 namespace tessera::store {
 
-namespace {
-
-/// Moves a place on by these bytes.
-void step_over(TextPlace& place, std::string_view bytes) {
-  for (const char byte : bytes) {
-    ++place.byte;
-    place.character += !utf8::continues_character(byte);
-    place.line += byte == '\n';
+void TextPlace::step_over(std::string_view bytes) {
+  byte += std::ssize(bytes);
+  for (const char each : bytes) {
+    character += !utf8::continues_character(each);
+    line += each == '\n';
   }
 }
-
-}  // namespace
 
 void read_text(const MemoStore& store, const StoredDocument& document,
                const std::function<void(int32_t token, std::string_view bytes)>& take) {
@@ -63,35 +58,6 @@ DocumentDetails known_details(const Ledger& ledger, const Tokenizer& tokenizer,
   return details;
 }
 
-std::vector<TextPlace> places_of(const MemoStore& store, const StoredDocument& document,
-                                 std::span<const int64_t> positions) {
-  const Tokenizer& tokenizer = store.tokenizer();
-  std::vector<TextPlace> steps(static_cast<size_t>(tokenizer.vocabulary_size()), {.line = 0});
-  for (int32_t token = 0; token < tokenizer.vocabulary_size(); ++token)
-    if (token != tokenizer.end_of_text() && tokenizer.has_token(token))
-      step_over(steps[static_cast<size_t>(token)], tokenizer.token_bytes(token));
-  std::vector<TextPlace> places;
-  TextPlace here;
-  int64_t position = 0;
-  const auto pass = [&] {
-    while (places.size() < positions.size() && positions[places.size()] <= position)
-      places.push_back(here);
-    return places.size() == positions.size();
-  };
-  const memo::TokenPieces pieces = store.ledger().pieces(document);
-  for (auto piece = pieces(); !piece.empty() && !pass(); piece = pieces())
-    for (const int32_t token : piece) {
-      if (pass()) break;
-      const TextPlace& step = steps[static_cast<size_t>(token)];
-      here.byte += step.byte;
-      here.character += step.character;
-      here.line += step.line;
-      ++position;
-    }
-  places.resize(positions.size(), here);
-  return places;
-}
-
 namespace {
 
 constexpr size_t kContextBytes = 60;
@@ -122,7 +88,7 @@ TextMatch match_at(const std::string& id, std::string_view document, int64_t beg
                    TextPlace& here) {
   const auto first = static_cast<size_t>(begin), last = static_cast<size_t>(end),
              known = static_cast<size_t>(here.byte);
-  step_over(here, document.substr(known, first - known));
+  here.step_over(document.substr(known, first - known));
   TextMatch match = {.document = id,
                      .line = here.line,
                      .byte = begin,

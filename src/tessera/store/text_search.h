@@ -2,10 +2,8 @@
 
 #include <cstdint>
 #include <functional>
-#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "tessera/data/tokenizer.h"
 #include "tessera/store/ledger.h"
@@ -38,12 +36,10 @@ DocumentDetails known_details(const Ledger& ledger, const Tokenizer& tokenizer,
 struct TextPlace {
   int64_t byte = 0, character = 0;  ///< before it
   int64_t line = 1;                 ///< that it is on
-};
 
-/// Where tokens begin. positions: of these tokens in the document, ascending. A token that begins
-/// inside a character counts as beginning behind it.
-std::vector<TextPlace> places_of(const MemoStore& store, const StoredDocument& document,
-                                 std::span<const int64_t> positions);
+  /// Moves it on by these bytes.
+  void step_over(std::string_view bytes);
+};
 
 /// What counts as equal when a text that somebody typed is compared with a document.
 /// kBytes: equal bytes. kTyped: texts that differ only in how they were typed or printed: any run

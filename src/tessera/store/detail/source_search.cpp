@@ -18,24 +18,42 @@ size_t hash_of_pair(int32_t before, int32_t token) {
          (32 - kPairBits);
 }
 
-/// Says where in the documents' texts the sources are.
+/// [V]: how far each token moves a place on.
+std::vector<TextPlace> steps_of(const Tokenizer& tokenizer) {
+  std::vector<TextPlace> steps(static_cast<size_t>(tokenizer.vocabulary_size()), {.line = 0});
+  for (int32_t token = 0; token < tokenizer.vocabulary_size(); ++token)
+    if (token != tokenizer.end_of_text() && tokenizer.has_token(token))
+      steps[static_cast<size_t>(token)].step_over(tokenizer.token_bytes(token));
+  return steps;
+}
+
+/// Says where in the documents' texts the sources are; of a token that begins inside a character,
+/// behind that.
 void find_places(const MemoStore& store, std::vector<TokenSources>& found) {
-  std::map<std::string, std::map<int64_t, std::vector<Source*>>> sources;  // by id and position
+  std::map<std::string, std::multimap<int64_t, Source*>> sources;  // by id and position
   for (TokenSources& token : found)
-    for (Source& source : token.best) sources[source.document][source.position].push_back(&source);
+    for (Source& source : token.best) sources[source.document].emplace(source.position, &source);
+  if (sources.empty()) return;
+  const std::vector<TextPlace> steps = steps_of(store.tokenizer());
   for (const auto& [id, by_position] : sources) {
-    std::vector<int64_t> positions;
-    for (const auto& [position, of_it] : by_position) positions.push_back(position);
-    const auto places = places_of(store, store.ledger().get(id), positions);
-    auto place = places.begin();
-    for (const auto& [position, of_it] : by_position) {
-      for (Source* source : of_it) {
-        source->byte = place->byte;
-        source->character = place->character;
-        source->line = place->line;
+    auto source = by_position.begin();
+    int64_t position = 0;
+    TextPlace here;
+    const memo::TokenPieces pieces = store.ledger().pieces(store.ledger().get(id));
+    for (auto piece = pieces(); !piece.empty() && source != by_position.end(); piece = pieces())
+      for (const int32_t token : piece) {
+        for (; source != by_position.end() && source->first == position; ++source) {
+          source->second->byte = here.byte;
+          source->second->character = here.character;
+          source->second->line = here.line;
+        }
+        if (source == by_position.end()) break;
+        const TextPlace& step = steps[static_cast<size_t>(token)];
+        here.byte += step.byte;
+        here.character += step.character;
+        here.line += step.line;
+        ++position;
       }
-      ++place;
-    }
   }
 }
 
