@@ -117,36 +117,6 @@ std::vector<PassageRange> ranges_with(const sqlite::Database& ledger,
   return ranges;
 }
 
-/// Passages of some documents in a table of their own, while the index is replaced by another
-/// within one transaction, whose end no such table outlives.
-class KeptPassages {
- public:
-  explicit KeptPassages(sqlite::Database& ledger) : ledger_(ledger) {
-    ledger_.execute(
-        "CREATE TABLE kept (document INTEGER, passage INTEGER, text TEXT, "
-        "UNIQUE (document, passage))");
-  }
-
-  void add(int64_t document) {
-    Statement(ledger_,
-              "INSERT INTO kept SELECT p.document, p.number, w.text FROM passages p JOIN words w "
-              "ON w.rowid = p.number WHERE p.document = ?1",
-              document)
-        .run();
-  }
-  /// Its passages, one after the other; empty unless it was added.
-  std::string text(int64_t document) const {
-    std::string text;
-    Statement rows(ledger_, "SELECT text FROM kept WHERE document = ?1 ORDER BY passage", document);
-    while (rows.step()) text += rows.text(0);
-    return text;
-  }
-  void drop() { ledger_.execute("DROP TABLE kept"); }
-
- private:
-  sqlite::Database& ledger_;
-};
-
 }  // namespace
 
 bool Ledger::searchable() const {
@@ -207,15 +177,26 @@ void Ledger::check_index(const StoredDocument& document) const {
 
 void Ledger::rebuild_index(const std::function<std::string(const StoredDocument&)>& text_of) {
   const std::vector<StoredDocument> all = documents();
-  KeptPassages kept(*database_);
+  // No kill leaves this table: all is one transaction.
+  database_->execute(
+      "CREATE TABLE kept (document INTEGER, passage INTEGER, text TEXT, "
+      "UNIQUE (document, passage))");
   for (const StoredDocument& document : all)
-    if (only_index_holds_text(document, text_of(document))) kept.add(document.number);
+    if (only_index_holds_text(document, text_of(document)))
+      Statement(*database_,
+                "INSERT INTO kept SELECT p.document, p.number, w.text FROM passages p JOIN words w "
+                "ON w.rowid = p.number WHERE p.document = ?1",
+                document.number)
+          .run();
   empty_passage_index(*database_);
   for (const StoredDocument& document : all) {
-    const std::string text = kept.text(document.number);
+    std::string text;
+    Statement kept(*database_, "SELECT text FROM kept WHERE document = ?1 ORDER BY passage",
+                   document.number);
+    while (kept.step()) text += kept.text(0);
     index(document, text.empty() ? text_of(document) : text);
   }
-  kept.drop();
+  database_->execute("DROP TABLE kept");
 }
 
 bool Ledger::only_index_holds_text(const StoredDocument& document,
