@@ -45,12 +45,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const test::TemporaryFolder folder(test::folder_in_memory());
   fuzz::write(folder / "input", {reinterpret_cast<const char*>(data), size});
   try {
-    const auto file = MatrixFile::open(folder / "input", config(), 0);
+    const MatrixFile file(folder / "input", config(), 0);
     const memo::MemoryShard shard = file.shard();
     shard.matrix();
     MatrixFile::write(folder / "saved", config(), 0, shard, file.state().change,
                       file.state().after);
-    const auto saved = MatrixFile::open(folder / "saved", config(), 0);
+    const MatrixFile saved(folder / "saved", config(), 0);
     if (saved.state().change != file.state().change || saved.state().pairs != file.state().pairs ||
         !std::ranges::equal(saved.shard().matrix().bytes(), shard.matrix().bytes()))
       std::abort();

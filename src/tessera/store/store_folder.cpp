@@ -111,7 +111,7 @@ std::vector<MatrixFile> StoreFolder::open_matrices(const Ledger& ledger) const {
       if (auto next = open_settled(s, settled))
         files.push_back(*std::move(next));
       else
-        files.push_back(MatrixFile::open(matrix_path(s), config_, s));
+        files.emplace_back(matrix_path(s), config_, s);
     return files;
   });
 }
@@ -122,7 +122,7 @@ std::optional<MatrixFile> StoreFolder::open_settled(int32_t shard,
   const std::filesystem::path path = settled_path(shard);
   if (number >= settled.size() || !is_there(path)) return {};
   try {
-    MatrixFile file = MatrixFile::open(path, config_, shard);
+    MatrixFile file(path, config_, shard);
     if (file.state().digest == settled[number]) return file;
   } catch (const DataError&) {    // damaged: as if it were not there
   } catch (const SystemError&) {  // a writer may have put it in place meanwhile

@@ -5,7 +5,6 @@
 #include <limits>
 #include <string_view>
 #include <type_traits>
-#include <utility>
 
 #include "tessera/base/checksum.h"
 #include "tessera/base/error.h"
@@ -145,31 +144,22 @@ memo::ExactCorrelationMemory matrix_of(const std::shared_ptr<safetensors::File>&
 
 }  // namespace
 
-MatrixFile::MatrixFile(safetensors::File file, MatrixState state, std::string owner,
-                       int64_t dimension)
-    : file_(std::make_shared<safetensors::File>(std::move(file))),
-      state_(std::move(state)),
-      owner_(std::move(owner)),
-      dimension_(dimension) {}
-
-MatrixFile MatrixFile::open(const std::filesystem::path& path, const StoreConfig& config,
-                            int32_t shard) {
-  auto file = opened(path);
-  check_owner(file, config, shard);
-  check_tensor(file, config.memory.dimension);
-  const std::string owner = owner_of(config, shard);
-  MatrixState state = state_of(file, owner);
-  return {std::move(file), std::move(state), owner, config.memory.dimension};
+MatrixFile::MatrixFile(const std::filesystem::path& path, const StoreConfig& config, int32_t shard)
+    : file_(std::make_shared<safetensors::File>(opened(path))),
+      owner_(owner_of(config, shard)),
+      dimension_(config.memory.dimension) {
+  check_owner(*file_, config, shard);
+  check_tensor(*file_, dimension_);
+  state_ = state_of(*file_, owner_);
 }
 
 memo::MemoryShard MatrixFile::shard() const {
-  return {state_.pairs, state_.energy,
-          [file = file_, state = state_, owner = owner_, dimension = dimension_] {
-            if (checksum_of(owner, state, packing_of(*file), file->at(kTensor).bytes) !=
-                metadata(*file, "checksum"))
-              throw DataError(file->path(),
+  return {state_.pairs, state_.energy, [*this] {
+            if (checksum_of(owner_, state_, packing_of(*file_), file_->at(kTensor).bytes) !=
+                metadata(*file_, "checksum"))
+              throw DataError(file_->path(),
                               "is damaged: its checksum does not match its content; {}", kRemedy);
-            return matrix_of(file, dimension);
+            return matrix_of(file_, dimension_);
           }};
 }
 

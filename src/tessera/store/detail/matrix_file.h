@@ -34,8 +34,7 @@ class MatrixFile {
  public:
   /// Reads the header. shard: which of config.memory.shards it must be. Throws SystemError;
   /// DataError if the file is damaged or belongs to another configuration.
-  static MatrixFile open(const std::filesystem::path& path, const StoreConfig& config,
-                         int32_t shard);
+  MatrixFile(const std::filesystem::path& path, const StoreConfig& config, int32_t shard);
   /// Returns content_digest() of the matrix.
   static std::string write(const std::filesystem::path& path, const StoreConfig& config,
                            int32_t shard, const memo::MemoryShard& memory, int64_t change = 0,
@@ -47,12 +46,10 @@ class MatrixFile {
   memo::MemoryShard shard() const;
 
  private:
-  MatrixFile(safetensors::File file, MatrixState state, std::string owner, int64_t dimension);
-
   std::shared_ptr<safetensors::File> file_;
-  MatrixState state_;
   std::string owner_;
   int64_t dimension_;
+  MatrixState state_;
 };
 
 }  // namespace tessera::store
