@@ -94,11 +94,14 @@ struct EncodeOptions {
 
 void run_encode(EncodeOptions& options) {
   const Tokenizer tokenizer = Tokenizer::load(options.tokenizer);
-  if (options.job.text.empty())
+  std::vector<int64_t> ids;
+  const auto encode = [&] { ids = options.job.run(tokenizer).tokens; };
+  if (options.job.text.empty()) {
     options.job.text = read_input(options.input);
-  else
-    check_typed("--text", [&] { options.job.run(tokenizer); });
-  const auto ids = options.job.run(tokenizer).tokens;
+    encode();
+  } else {
+    check_typed("--text", encode);
+  }
   if (options.json)
     fmt::print("{}\n", config::Json(ids).dump());
   else
