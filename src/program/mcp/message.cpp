@@ -1,5 +1,7 @@
 #include "program/mcp/message.h"
 
+#include <charconv>
+
 #include "program/jobs/job.h"
 #include "tessera/base/error.h"
 
@@ -19,11 +21,39 @@ void expect(bool holds, const nlohmann::json& id, const std::string& message) {
   throw error;
 }
 
+/// The line without halves of characters: what JavaScript writes of a text that it has cut there,
+/// "\ud83d", which is no JSON.
+std::string without_halves(std::string_view line) {
+  std::string whole(line);
+  const auto code_at = [&](size_t place) -> int {  // of "\ud83d"; -1: there is none
+    if (whole.compare(place, 2, "\\u") != 0 || place + 6 > whole.size()) return -1;
+    int code = -1;
+    std::from_chars(&whole[place + 2], &whole[place] + 6, code, 16);
+    return code;
+  };
+  for (size_t place = 0; (place = whole.find('\\', place)) != std::string::npos;) {
+    const int code = code_at(place), next = code < 0 ? -1 : code_at(place + 6);
+    const bool leads = code >= 0xd800 && code < 0xdc00, follows = code >= 0xdc00 && code < 0xe000;
+    const bool is_pair = leads && next >= 0xdc00 && next < 0xe000;
+    if (!is_pair && (leads || follows)) whole.replace(place, 6, "\\ufffd");
+    place += code < 0 ? 2 : is_pair ? 12 : 6;
+  }
+  return whole;
+}
+
 nlohmann::json parsed(std::string_view line) {
   try {
     return config::parse_sorted_json(line, "the message");
   } catch (const DataError& error) {
-    throw ProtocolError(ErrorCode::kParseError, error.what());
+    ProtocolError refusal(ErrorCode::kParseError, error.what());
+    try {  // for the id: a client waits for the answer to that
+      const auto json = config::parse_sorted_json(without_halves(line), "the message");
+      refusal = {ErrorCode::kParseError,
+                 "the message holds half a character, such as \"\\ud83d\" without its other half"};
+      if (json.is_object() && json.contains("id") && is_id(json["id"])) refusal.id = json["id"];
+    } catch (const DataError&) {
+    }
+    throw refusal;
   }
 }
 
@@ -52,7 +82,7 @@ Message parse_message(std::string_view line) {
   expect(method->is_string() && !method->get_ref<const std::string&>().empty(), message.id,
          "'method' must be a string that is not empty");
   message.method = method->get<std::string>();
-  if (const auto params = json.find("params"); params != json.end()) {
+  if (const auto params = json.find("params"); params != json.end() && !params->is_null()) {
     expect(params->is_object(), message.id, "'params' must be an object");
     message.params = std::move(*params);
   }

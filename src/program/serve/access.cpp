@@ -90,10 +90,14 @@ std::string Access::asker_of(const Request& request) const {
 void Access::add_headers(const Request& request, Response& response) const {
   if (options_.origin.empty() || request.header("Origin") != options_.origin) return;
   response.headers.emplace_back("Access-Control-Allow-Origin", options_.origin);
+  response.headers.emplace_back("Access-Control-Expose-Headers", "Retry-After");
   response.headers.emplace_back("Vary", "Origin");
   if (request.method != "OPTIONS") return;
   response.headers.emplace_back("Access-Control-Allow-Methods", "GET, POST, DELETE");
-  response.headers.emplace_back("Access-Control-Allow-Headers", "Authorization, Content-Type");
+  // Clients of OpenAI's API add headers of their own; "*" would not stand for Authorization.
+  const std::string asked = request.header("Access-Control-Request-Headers");
+  response.headers.emplace_back("Access-Control-Allow-Headers",
+                                asked.empty() ? "Authorization, Content-Type" : asked);
 }
 
 bool is_preflight(const Request& request) {

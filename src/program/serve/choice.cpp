@@ -119,12 +119,16 @@ Choice::Json Choice::flush(int64_t index) {
     return list.is_null() ? Json::array() : std::exchange(list, nullptr);
   };
   Json json = {{"index", index}};
+  if (begins()) {
+    begun_ = true;
+    json["delta"] = {{"role", "assistant"}, {"content", ""}};
+    for (const char* nothing : {"logprobs", "finish_reason", "finish"}) json[nothing] = nullptr;
+    return json;
+  }
   if (form_ == ChoiceForm::kText)
     json["text"] = text_;
   else if (form_ == ChoiceForm::kMessage)
     json["message"] = {{"role", "assistant"}, {"content", text_}, {"refusal", nullptr}};
-  else if (!std::exchange(begun_, true))
-    json["delta"] = {{"role", "assistant"}, {"content", text_}};
   else
     json["delta"] = text_.empty() && ids_.empty() ? Json::object() : Json{{"content", text_}};
   text_.clear();

@@ -39,6 +39,8 @@ class Choice {
   double mean_log_probability() const;
   /// Whether anything came since flush() that is worth an event.
   bool has_news() const;
+  /// Whether the next flush() says who speaks, as the first event of a chat, and nothing else.
+  bool begins() const { return form_ == ChoiceForm::kDelta && !begun_; }
   /// What came since the last flush(), as an entry of "choices".
   nlohmann::ordered_json flush(int64_t index);
 

@@ -22,7 +22,8 @@ namespace tessera::serve {
 namespace {
 
 constexpr auto kPatience = std::chrono::milliseconds(100);  // for something new, then it looks up
-constexpr int64_t kScoredTokens = 4096;                     // scored in one go, about
+constexpr auto kBetweenSigns = std::chrono::seconds(5);  // of life; some clients bear 300 of them
+constexpr int64_t kScoredTokens = 4096;                  // scored in one go, about
 // Bytes of an answer, about: of a token's text, of its entry among the scores, of an alternative.
 constexpr double kTextBytes = 8, kScoreBytes = 80, kAlternativeBytes = 40;
 // Each text of a request keeps its stop texts and its biases.
@@ -125,6 +126,7 @@ class Completion {
   std::string id_;
   Clock::time_point started_ = Clock::now();
   const Unwanted unwanted_;
+  const std::function<bool()> may_have_gone_;
   std::vector<Prompt> prompts_;
   std::vector<Choice> choices_;  // best_of for each prompt
   std::set<size_t> scored_;      // prompts whose scores have come
@@ -140,7 +142,8 @@ Completion::Completion(Service& service, const CompletionRequest& request, const
       request_(request),
       model_(service.models.find(request.model)),
       id_(new_id(request.chat)),
-      unwanted_(service.unwanted(hung_up(request, http))) {
+      unwanted_(service.unwanted(hung_up(request, http))),
+      may_have_gone_(http.may_have_gone) {
   for (const auto& content : request_.prompts) prompts_.push_back(read(content));
   check_size();
   for (const auto& [prompt, rest] : prompts_)
@@ -400,14 +403,20 @@ void Completion::stream(EventStream& events) {
   try {
     size_t open = choices_.size();  // choices whose end is not sent yet
     bool connected = true;
+    auto sent = Clock::now();
     const auto send = [&](size_t choice) {
       if (!connected || !choices_[choice].has_news()) return;
+      if (choices_[choice].begins()) events.send(json_line(event(choice, false)));
       if (choices_[choice].ended()) --open;
       connected = events.send(json_line(event(choice, open == 0)));
+      sent = Clock::now();
     };
     for (size_t choice = 0; choice < choices_.size(); ++choice) send(choice);
-    while (connected && open > 0)
-      if (!wait(send)) connected = events.send_comment();
+    while (connected && open > 0) {
+      if (wait(send) || (!may_have_gone_() && Clock::now() - sent < kBetweenSigns)) continue;
+      connected = events.send_comment();
+      sent = Clock::now();
+    }
     if (!connected) return;
     if (request_.usage_apart) {
       Json json = head();

@@ -65,7 +65,7 @@ class Decoder {
   virtual bool goes_on(size_t) const { return true; }
   /// The logits [V] of its next token; valid until the rows change. Several threads may ask.
   virtual std::span<const float> logits(size_t row) = 0;
-  /// Goes on with these rows, in this order, each with one more token.
+  /// Goes on with these rows, which ascend, each with one more token.
   virtual void step(const std::vector<int64_t>& rows, const TokenIds& drawn) = 0;
   /// Drops all rows, whatever state a throw has left them in.
   virtual void clear() noexcept = 0;

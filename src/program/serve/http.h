@@ -24,6 +24,8 @@ struct Request {
 
   /// Whether nobody waits for the answer any more.
   std::function<bool()> hung_up = [] { return false; };
+  /// Whether the client has closed its sending side: it may have gone.
+  std::function<bool()> may_have_gone = [] { return false; };
 
   /// Takes `path` and `query` from the target of a request's first line: "/path?name=value&…", also
   /// behind "http://host".

@@ -41,12 +41,14 @@ using asio::ip::tcp;
 using beast::error_code;
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kBufferBytes = 1 << 16;          // of a connection that are read and not yet used
-constexpr size_t kHeadPieceBytes = 1 << 12;       // of a head, that are read at once
-constexpr size_t kArrivingBodies = 16;            // of the largest size, that may be held at once
-constexpr size_t kPieceBytes = 1 << 16;           // of an answer, for which write_seconds are given
-constexpr int64_t kOtherFiles = 128;              // of this process: stores, models, the log
-constexpr auto kLeave = std::chrono::seconds(1);  // for a client to close what has ended
+constexpr size_t kBufferBytes = 1 << 16;     // of a connection that are read and not yet used
+constexpr size_t kHeadPieceBytes = 1 << 12;  // of a head, that are read at once
+constexpr size_t kArrivingBodies = 16;       // of the largest size, that may be held at once
+constexpr size_t kPieceBytes = 1 << 16;      // of an answer, for which write_seconds are given
+constexpr int64_t kOtherFiles = 128;         // of this process: stores, models, the log
+constexpr auto kLeave = std::chrono::seconds(30);  // for a client to send what nobody reads
+constexpr auto kSilent = std::chrono::seconds(2);  // of it, in which nothing comes
+constexpr int64_t kDropped = 1 << 28;              // bytes of it
 constexpr auto kLookAgain = std::chrono::milliseconds(10);  // for a socket that is free
 
 Clock::duration seconds(double count) {
@@ -68,14 +70,20 @@ int64_t most_sockets() {
   return std::max<int64_t>(static_cast<int64_t>(limit.rlim_cur) - kOtherFiles, 16);
 }
 
+/// What poll() says of a client's socket: 0 while it sends and reads.
+int ends_of(int socket) {
+  pollfd poll = {socket, POLLRDHUP, 0};
+  return ::poll(&poll, 1, 0) <= 0 ? 0 : poll.revents;
+}
+
 /// Whether the client has left that the answer being worked on is for. One that has closed its
 /// sending side may have gone, or may wait for the answer, which cannot be told apart before
 /// something is sent: for some time it is believed to wait.
 std::function<bool()> departure(int socket, Clock::duration patience) {
   return [=, closed = std::optional<Clock::time_point>()]() mutable {
-    pollfd poll = {socket, POLLRDHUP, 0};
-    if (::poll(&poll, 1, 0) <= 0) return false;
-    if (poll.revents & (POLLERR | POLLHUP | POLLNVAL)) return true;
+    const int ends = ends_of(socket);
+    if (ends == 0) return false;
+    if (ends & (POLLERR | POLLHUP | POLLNVAL)) return true;
     if (!closed) closed = Clock::now();
     return Clock::now() - *closed > patience;
   };
@@ -225,8 +233,9 @@ class HttpServer::Implementation::Connection {
       co_return false;
     }
     request.body = std::move(parser.get().body());
-    request.hung_up =
-        departure(unencrypted().socket().native_handle(), seconds(options_.half_closed_seconds));
+    const int socket = unencrypted().socket().native_handle();
+    request.hung_up = departure(socket, seconds(options_.half_closed_seconds));
+    request.may_have_gone = [socket] { return ends_of(socket) != 0; };
     // The answer is made on another thread, and written on this one.
     Response response = co_await asio::co_spawn(
         server_.threads_, server_.answer_of(std::move(request)), asio::use_awaitable);
@@ -335,20 +344,23 @@ class HttpServer::Implementation::Connection {
     co_return !error;
   }
 
-  /// Tells the client that no more answers come, and drops what it still sends, within limits: to
-  /// close at once could take the last answer away from it.
+  /// Tells the client that no more answers come, and drops what it still sends for some time: to
+  /// close at once would take a refusal away from one that sends its whole request first.
   asio::awaitable<void> leave() {
     error_code error;
     place_.waits(Waiting::kToLeave);
-    unencrypted().expires_after(kLeave);
+    unencrypted().expires_after(kSilent);
     if constexpr (!std::is_same_v<Stream, beast::tcp_stream>)
       co_await stream_.async_shutdown(into(error));
     tcp::socket& socket = unencrypted().socket();
     socket.shutdown(tcp::socket::shutdown_send, error);
-    std::array<char, 1024> dropped;
+    std::array<char, 4096> dropped;
     const auto room = asio::buffer(dropped);
-    for (int64_t left = options_.body_bytes; !error && left > 0;)
+    const auto end = Clock::now() + kLeave;
+    for (int64_t left = kDropped; !error && left > 0 && Clock::now() < end;) {
+      unencrypted().expires_after(kSilent);
       left -= static_cast<int64_t>(co_await unencrypted().async_read_some(room, into(error)));
+    }
   }
 
   /// For how many seconds the client is told that the connection is kept.

@@ -8,6 +8,7 @@
 #include "tessera/infer/scoring.h"
 #include "tessera/infer/streaming_session.h"
 #include "tessera/model/language_model.h"
+#include "tessera/ops/linear.h"
 
 namespace tessera::serve {
 namespace {
@@ -89,41 +90,82 @@ class ModelDecoder : public Decoder {
     auto& read = static_cast<ModelPrompt&>(prompt);
     memory_->keep(this, read.tokens(), read.session(), bytes(std::ssize(read.tokens())));
     at::Tensor logits = floats(read.session().logits());
-    if (texts_) {
-      logits = at::cat({logits_, logits});  // before the texts change: there may be no memory
-      texts_->append(std::move(read.session()));
-    } else {
-      texts_.emplace(std::move(read.session()));
+    if (groups_.empty() || groups_.back().size() == kFewRows) {
+      groups_.push_back({std::move(read.session()), std::move(logits)});
+      return;
     }
-    logits_ = std::move(logits);
+    Group& group = groups_.back();
+    logits = at::cat({group.logits, logits});  // before the texts change: there may be no memory
+    group.texts.append(std::move(read.session()));
+    group.logits = std::move(logits);
   }
 
-  const TokenIds& tokens(size_t row) const override { return texts_.value().tokens().at(row); }
+  const TokenIds& tokens(size_t row) const override {
+    const auto [group, place] = place_of(row);
+    return groups_[group].texts.tokens()[place];
+  }
   std::span<const float> logits(size_t row) override {
+    const auto [group, place] = place_of(row);
     const auto V = static_cast<size_t>(vocabulary());
-    return {logits_.data_ptr<float>() + row * V, V};
+    return {groups_[group].logits.data_ptr<float>() + place * V, V};
   }
 
   void step(const std::vector<int64_t>& rows, const TokenIds& drawn) override {
-    if (rows.empty()) return clear();
-    texts_->select(rows);
-    texts_->step(drawn);
-    logits_ = floats(texts_->logits());
+    std::vector<TokenIds> tokens;  // of each group that goes on
+    std::vector<Group> going_on;
+    size_t first = 0, next = 0;
+    for (Group& group : groups_) {
+      const size_t end = first + group.size();
+      std::vector<int64_t> kept;
+      TokenIds more;
+      for (; next < rows.size() && rows[next] < static_cast<int64_t>(end); ++next) {
+        kept.push_back(rows[next] - static_cast<int64_t>(first));
+        more.push_back(drawn[next]);
+      }
+      first = end;
+      if (kept.empty()) continue;
+      group.texts.select(kept);
+      if (!tokens.empty() && tokens.back().size() + kept.size() <= kFewRows) {
+        going_on.back().texts.append(std::move(group.texts));
+        tokens.back().insert(tokens.back().end(), more.begin(), more.end());
+      } else {
+        going_on.push_back(std::move(group));
+        tokens.push_back(std::move(more));
+      }
+    }
+    groups_ = std::move(going_on);
+    for (size_t i = 0; i < groups_.size(); ++i) {
+      groups_[i].texts.step(tokens[i]);
+      groups_[i].logits = floats(groups_[i].texts.logits());
+    }
   }
-  void clear() noexcept override {
-    texts_.reset();
-    logits_.reset();
-  }
+  void clear() noexcept override { groups_.clear(); }
 
  private:
+  static constexpr size_t kFewRows = ops::kFewRows;
+
+  /// Texts that are read side by side, so few that each is written as it would be alone.
+  struct Group {
+    StreamingSession texts;
+    at::Tensor logits;  // [rows, V]
+
+    size_t size() const { return texts.tokens().size(); }
+  };
+
   static at::Tensor floats(const at::Tensor& logits) { return logits.to(at::kFloat).contiguous(); }
+
+  /// The group of a row, and its place there.
+  std::pair<size_t, size_t> place_of(size_t row) const {
+    size_t group = 0;
+    for (; row >= groups_.at(group).size(); ++group) row -= groups_[group].size();
+    return {group, row};
+  }
 
   std::shared_ptr<LanguageModel> model_;
   Reading reading_;
   double first_bytes_, token_bytes_;  // of a state after one token, and with each one more
   std::shared_ptr<MemoryBudget> memory_;
-  std::optional<StreamingSession> texts_;  // none without rows
-  at::Tensor logits_;                      // [rows, V]
+  std::vector<Group> groups_;  // one after the other they are the rows
 };
 
 }  // namespace

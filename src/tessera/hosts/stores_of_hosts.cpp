@@ -148,8 +148,15 @@ bool is_address(const std::string& text) {
 std::vector<std::string> read_keys(const std::filesystem::path& file) {
   std::vector<std::string> keys;
   std::istringstream lines(read_file(file, kMostKeyBytes));
+  int line = 0;
   for (std::string key; std::getline(lines, key);) {
+    ++line;
     key.erase(key.find_last_not_of("\r ") + 1);
+    if (std::ranges::any_of(key, [](unsigned char c) { return c <= ' ' || c >= 0x7f; }))
+      throw DataError(file.native(),
+                      "line {} is not a key that clients can send: letters, digits and signs of "
+                      "ASCII, no spaces",
+                      line);
     if (!key.empty()) keys.push_back(key);
   }
   if (keys.empty()) throw DataError(file.native(), "contains no key; expected one a line");
@@ -157,10 +164,7 @@ std::vector<std::string> read_keys(const std::filesystem::path& file) {
 }
 
 std::string read_key(const std::filesystem::path& file) {
-  const std::string key = read_keys(file).front();
-  if (std::ranges::any_of(key, [](unsigned char c) { return c <= ' ' || c >= 0x7f; }))
-    throw UsageError("{}: its first line is not a key", file.native());
-  return key;
+  return read_keys(file).front();
 }
 
 StoresOfHosts::StoresOfHosts(const std::vector<std::string>& addresses,

@@ -21,9 +21,9 @@ namespace tessera::hosts {
 /// Whether a text is an address, not a folder.
 bool is_address(const std::string& text);
 /// The keys in a file, one a line; empty lines do not count. Throws SystemError; DataError where
-/// there is none.
+/// there is none, or one that clients cannot send: other than visible ASCII.
 std::vector<std::string> read_keys(const std::filesystem::path& file);
-/// The first of them. Throws UsageError, too, where it is not one that can be sent.
+/// The first of them.
 std::string read_key(const std::filesystem::path& file);
 
 /// None of the hosts that are asked answers; the message says why, of each.

@@ -6,6 +6,12 @@
 
 namespace tessera::ops {
 
+/// Rows of a matrix up to which reading the other matrix once is all the time that a product takes:
+/// the sequences that are generated side by side. Packing that matrix would cost more than it
+/// saves. Where ops have loops, each of these rows has the bits that it has alone; more rows are
+/// added up in another order.
+constexpr int64_t kFewRows = 16;
+
 /// y = x weight^T + bias. x [.., in], weight [out, in], bias [out] or undefined -> [.., out], in
 /// the dtype of x. Under Precision::kBFloat16 the operands of the three products (this one and
 /// those of the backward pass) are rounded to bfloat16, products accumulate in float and their

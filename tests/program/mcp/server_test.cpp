@@ -92,6 +92,20 @@ TEST(McpServer, PingIsAnsweredBeforeWhatWaits) {
   EXPECT_EQ(sent[2]["result"], Json::object());
 }
 
+/// What JavaScript sends of texts that it has cut: its client waits for an answer with the id.
+TEST(McpServer, HalvesOfCharactersAreRefusedUnderTheIdOfTheirRequest) {
+  const std::string texts[] = {R"(\ud83d)",       R"(a\ud83d b)",          R"(\udc00)",
+                               R"(\uD83D\u0041)", R"(\ud83d\ud83d\ude00)", R"(\\\ud83d)"};
+  for (const auto& text : texts) {
+    const auto sent = talk(
+        {R"({"jsonrpc":"2.0","id":"cut","method":"tools/call","params":{"a":")" + text + "\"}}"});
+    EXPECT_EQ(sent.at(0)["id"], "cut") << text;
+    EXPECT_THAT(sent[0]["error"]["message"].get<std::string>(), HasSubstr("half a character"));
+  }
+  EXPECT_TRUE(talk({R"({"jsonrpc":"2.0","id":"cut","a":"\ud83d" x})"}).at(0)["id"].is_null());
+  EXPECT_EQ(code_of({R"({"jsonrpc":"2.0","id":1,"method":"\ud83d\ude00\\ud83d"})"}), -32601);
+}
+
 TEST(McpServer, ErrorsOfTheProtocolHaveTheirCodes) {
   EXPECT_EQ(code_of({"nonsense"}), -32700);
   EXPECT_EQ(code_of({std::string(200, '[') + std::string(200, ']')}), -32700);

@@ -354,7 +354,10 @@ TEST(Completions, AChatIsItsTranscript) {
   const auto events = tiny.stream("/v1/chat/completions", streamed);
   ASSERT_FALSE(events.empty());
   EXPECT_EQ(events[0]["object"], "chat.completion.chunk");
-  EXPECT_EQ(events[0]["choices"][0]["delta"]["role"], "assistant");
+  const Json& first = events[0]["choices"][0];
+  EXPECT_EQ(first["delta"], (Json{{"role", "assistant"}, {"content", ""}}));
+  EXPECT_TRUE(first["logprobs"].is_null() && first["finish_reason"].is_null());
+  EXPECT_EQ(events[1]["choices"][0]["logprobs"]["content"].size(), 1u);
   std::string text;
   for (const Json& event : events)
     text += event["choices"][0]["delta"].value("content", std::string());

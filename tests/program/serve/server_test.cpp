@@ -149,6 +149,13 @@ TEST(Server, AnotherOriginIsAllowedByNameOnly) {
   expect("GET", page + key, 200, origin);
   expect("GET", page, 401, origin);  // the page sees why
   expect("GET", key, 200, "");
+  const auto allowed_headers = [&](const std::string& headers) {
+    return running.ask(asking("OPTIONS", "/v1/models", "", headers))
+        .header("Access-Control-Allow-Headers");
+  };
+  EXPECT_EQ(allowed_headers(page), "Authorization, Content-Type");
+  const std::string asked = "authorization,content-type,x-stainless-os";
+  EXPECT_EQ(allowed_headers(page + "Access-Control-Request-Headers: " + asked + "\r\n"), asked);
 }
 
 TEST(Server, AnOriginIsASchemeAndAHost) {
@@ -182,8 +189,10 @@ TEST(Server, KeysComeFromLines) {
   EXPECT_EQ(hosts::read_key(file), "first");
   std::ofstream(file, std::ios::trunc) << "\n";
   EXPECT_THROW(hosts::read_keys(file), DataError);
-  std::ofstream(file, std::ios::trunc) << "two words\n";
-  EXPECT_THROW(hosts::read_key(file), UsageError);
+  for (const char* key : {"two words", "schl\u00fcssel", "\uFEFFkey"}) {
+    std::ofstream(file, std::ios::trunc) << "first\n" << key << "\n";
+    EXPECT_THAT(message_of<DataError>([&] { hosts::read_keys(file); }), HasSubstr("line 2 is not"));
+  }
 }
 
 TEST(Server, CountsWhatItDoes) {

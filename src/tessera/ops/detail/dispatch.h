@@ -9,6 +9,7 @@
 #include "tessera/ops/cpu/softmax_read/softmax_read.h"
 #include "tessera/ops/cpu/tensor_views.h"
 #include "tessera/ops/dropout.h"
+#include "tessera/ops/linear.h"
 #include "tessera/ops/number_formats.h"
 
 namespace tessera::ops {
@@ -21,11 +22,6 @@ using torch::autograd::variable_list;
 
 /// Whether the loops run: every defined tensor is a float tensor on a CPU that has loops.
 bool loops_run(std::initializer_list<at::Tensor> tensors);
-
-/// Rows of a matrix up to which reading the other matrix once is all the time that a product takes:
-/// the sequences that are generated side by side. Packing that matrix would cost more than it
-/// saves.
-constexpr int64_t kFewRows = 16;
 
 /// Whether the loops over a few rows run: every defined tensor is also contiguous and there are 1
 /// to kFewRows rows. The weights, likewise contiguous on the CPU, may be of any WeightType, all of
