@@ -22,8 +22,9 @@ namespace tessera::serve {
 namespace {
 
 constexpr auto kPatience = std::chrono::milliseconds(100);  // for something new, then it looks up
-constexpr auto kBetweenSigns = std::chrono::seconds(5);  // of life; some clients bear 300 of them
-constexpr int64_t kScoredTokens = 4096;                  // scored in one go, about
+constexpr auto kBetweenComments =
+    std::chrono::seconds(5);             // of life; some clients bear 300 of them
+constexpr int64_t kScoredTokens = 4096;  // scored in one go, about
 // Bytes of an answer, about: of a token's text, of its entry among the scores, of an alternative.
 constexpr double kTextBytes = 8, kScoreBytes = 80, kAlternativeBytes = 40;
 // Each text of a request keeps its stop texts and its biases.
@@ -413,7 +414,7 @@ void Completion::stream(EventStream& events) {
     };
     for (size_t choice = 0; choice < choices_.size(); ++choice) send(choice);
     while (connected && open > 0) {
-      if (wait(send) || (!may_have_gone_() && Clock::now() - sent < kBetweenSigns)) continue;
+      if (wait(send) || (!may_have_gone_() && Clock::now() - sent < kBetweenComments)) continue;
       connected = events.send_comment();
       sent = Clock::now();
     }

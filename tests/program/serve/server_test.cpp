@@ -191,7 +191,8 @@ TEST(Server, KeysComeFromLines) {
   EXPECT_THROW(hosts::read_keys(file), DataError);
   for (const char* key : {"two words", "schl\u00fcssel", "\uFEFFkey"}) {
     std::ofstream(file, std::ios::trunc) << "first\n" << key << "\n";
-    EXPECT_THAT(message_of<DataError>([&] { hosts::read_keys(file); }), HasSubstr("line 2 is not"));
+    EXPECT_THAT(test::message_of<DataError>([&] { hosts::read_keys(file); }),
+                HasSubstr("line 2 is not"));
   }
 }
 
