@@ -236,6 +236,10 @@ TEST(Config, DescribesEveryField) {
   EXPECT_THAT(text, HasSubstr("heads = 4                      per layer\n"));
   EXPECT_THAT(text, HasSubstr("of the tile (red | dark_blue)\n"));
   EXPECT_THAT(text, HasSubstr("[inner] the inner part\n  rate = 0.5"));
+  const std::string bounds = describe_fields<Demanding>();
+  EXPECT_THAT(bounds, HasSubstr(" how many (0 to 100)\n"));
+  EXPECT_THAT(bounds, HasSubstr(" of everything\n"));
+  EXPECT_THAT(bounds, HasSubstr(" at most so many (at least 2)\n"));
 }
 
 TEST(Config, ListsTheLeavesOfNestedTablesInTheirOrder) {

@@ -19,8 +19,7 @@ struct FastWeightsConfig {
     field("outputs", outputs, "width of the output vectors", kSizes);
     field("hidden", hidden, "width of the hidden state", kSizes);
     field("inner_steps", inner_steps, "how often a step applies the fast weights (S)", kCounts);
-    field("decay", decay, "what a step leaves of the fast weights, 0 to 1 (lambda)",
-          config::between(0, 1));
+    field("decay", decay, "what a step leaves of the fast weights (lambda)", config::between(0, 1));
     field("rate", rate, "how much of the hidden state's outer product a step adds to them (eta)",
           config::at_least(0));
   }

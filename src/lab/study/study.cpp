@@ -134,12 +134,12 @@ bool is_among(const std::string& path, const SettingNames& names) {
 }
 
 /// What the settings mean, in the order of flattened().
-void collect_help(const std::vector<config::Field>& fields, std::vector<std::string_view>& help) {
+void collect_help(const std::vector<config::Field>& fields, std::vector<std::string>& help) {
   for (const config::Field& field : fields) {
     if (const auto* inner = std::get_if<std::vector<config::Field>>(&field.value))
       collect_help(*inner, help);
     else
-      help.push_back(field.help);
+      help.push_back(config::help_of(field));
   }
 }
 
@@ -283,7 +283,7 @@ void StudyContext::describe(const std::vector<Json>& prepared,
                             const SettingNames& left_out) {
   const auto quick = flattened(prepared[0]), standard = flattened(prepared[1]),
              paper = flattened(prepared[2]);
-  std::vector<std::string_view> help;
+  std::vector<std::string> help;
   collect_help(fields, help);
   std::string text;
   for (size_t i = 0; i < standard.size(); ++i) {

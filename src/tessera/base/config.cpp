@@ -191,6 +191,16 @@ void check_fields(const std::vector<Field>& fields, const std::string& where) {
     std::visit(CheckField{path_of(where, std::string(field.name)), field.demand}, field.value);
 }
 
+std::string help_of(const Field& field) {
+  constexpr double kHuge = 1e7;
+  const double least = field.demand.least, most = field.demand.most;
+  if (const auto* choices = std::get_if<EnumField>(&field.value))
+    return fmt::format("{} ({})", field.help, fmt::join(choices->names, " | "));
+  if (most <= kHuge) return fmt::format("{} ({} to {})", field.help, least, most);
+  if (least > 0 && least != 1) return fmt::format("{} (at least {})", field.help, least);
+  return std::string(field.help);
+}
+
 std::string describe(const std::vector<Field>& fields, const std::string& indent) {
   std::string text;
   for (const Field& field : fields) {
@@ -199,11 +209,9 @@ std::string describe(const std::vector<Field>& fields, const std::string& indent
                           describe(*inner, indent + "  "));
       continue;
     }
-    const auto* choices = std::get_if<EnumField>(&field.value);
     const std::string value = std::visit(FieldToJson{}, field.value).dump();
-    text += fmt::format("{}{:<30} {}{}\n", indent, fmt::format("{} = {}", field.name, value),
-                        field.help,
-                        choices ? fmt::format(" ({})", fmt::join(choices->names, " | ")) : "");
+    text += fmt::format("{}{:<30} {}\n", indent, fmt::format("{} = {}", field.name, value),
+                        help_of(field));
   }
   return text;
 }

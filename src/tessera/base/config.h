@@ -144,6 +144,9 @@ Json fields_to_json(const std::vector<Field>& fields);
 void fields_from_json(const Json& json, const std::vector<Field>& fields, const std::string& where);
 void check_fields(const std::vector<Field>& fields, const std::string& where);
 std::string describe(const std::vector<Field>& fields, const std::string& indent);
+/// What a field means, and what it may be: the names of an enum, and the bounds of numbers but for
+/// those that go without saying (at least 0 or 1) or that nobody comes near (above ten million).
+std::string help_of(const Field& field);
 std::vector<std::string> names_of(const std::vector<Field>& fields);
 
 /// Fields in the order of the list, as a Json.
