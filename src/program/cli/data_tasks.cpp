@@ -173,7 +173,7 @@ void add_stories(Verb& data) {
 
 void run_regbench(const TaskOptions& options, bool known_languages) {
   task::RegBenchConfig config;
-  config::from_json(with_settings(options.settings), config, "regbench");
+  config::from_json(with_settings(options.settings), config, "task");
   const task::RegBench regbench(config);
   const uint64_t sequences = task::split_seed(options.seed, options.split);
   const task::RegBenchSet set{
@@ -210,7 +210,7 @@ struct PongOptions {
 };
 
 void run_pong(PongOptions options) {
-  config::from_json(with_settings(options.settings), options.record.environment, "pong");
+  config::from_json(with_settings(options.settings), options.record.environment, "environment");
   options.record.environment.check();
   write_samples(
       options.out, options.tensors,

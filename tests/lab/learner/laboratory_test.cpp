@@ -159,7 +159,7 @@ TEST(Learners, NameTheFileOfAWrongValue) {
                 StartsWith("c.toml: train.min_learning_rate is -1"));
     EXPECT_THAT(refusal(json, "train", {{"device", "abacus"}}), StartsWith("c.toml: "));
   }
-  EXPECT_THAT(refusal(all[0], "task", {{"bits", 0}}), StartsWith("c.toml: copy: bits is 0"));
+  EXPECT_THAT(refusal(all[0], "task", {{"bits", 0}}), StartsWith("c.toml: task.bits is 0"));
   EXPECT_THAT(refusal(all[1], "model", {{"slots", 0}}), StartsWith("c.toml: model.slots is 0"));
   EXPECT_THAT(refusal(all[2], "data", {{"held_out", 0}}), StartsWith("c.toml: data.held_out is 0"));
   EXPECT_THAT(refusal(all[3], "train", {{"accumulation", 2}}),

@@ -69,7 +69,7 @@ TEST_F(NeedleStudy, RefusesSettingsBeforeAnyTraining) {
             "windows is empty, so nothing is measured");
   for (const char* count : {"test_samples", "depths", "depth_samples"})
     EXPECT_THAT(refusal({{count, 0}}), testing::HasSubstr(fmt::format("{} is 0", count)));
-  EXPECT_THAT(refusal({{"window", 40}}), testing::HasSubstr("needle: length is 40"));
+  EXPECT_THAT(refusal({{"window", 40}}), testing::HasSubstr("task.length is 40"));
 }
 
 TEST(StoredBitsStudy, LearnsAtMostWhatThereIsToKnow) {

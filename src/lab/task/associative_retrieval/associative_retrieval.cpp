@@ -50,9 +50,9 @@ double most_frequent_digit_share(int64_t draws) {
 
 AssociativeRetrieval::AssociativeRetrieval(const AssociativeRetrievalConfig& config)
     : config_(config) {
-  check_range(config.keys, 1, 1000, "associative-retrieval: keys");
-  check_range(config.pairs, 1, config.keys, "associative-retrieval: pairs");
-  check_range(config.min_pairs, 0, config.pairs, "associative-retrieval: min_pairs");
+  config::check_demands(config, "task");
+  check_range(config.pairs, 1, config.keys, "task.pairs");
+  check_range(config.min_pairs, 0, config.pairs, "task.min_pairs");
 }
 
 TaskShape AssociativeRetrieval::shape() const {

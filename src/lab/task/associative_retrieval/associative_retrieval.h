@@ -11,10 +11,13 @@ struct AssociativeRetrievalConfig {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("pairs", pairs, "pairs of a key and a digit: 14 is the paper's length 30, 24 length 50");
+    field("pairs", pairs, "pairs of a key and a digit: 14 is the paper's length 30, 24 length 50",
+          config::at_least(1));
     field("min_pairs", min_pairs,
-          "minimum number of pairs; a batch shares its number (0: always `pairs`)");
-    field("keys", keys, "number of different keys; the first 26 are the letters a to z");
+          "minimum number of pairs; a batch shares its number (0: always `pairs`)",
+          config::at_least(0));
+    field("keys", keys, "number of different keys; the first 26 are the letters a to z",
+          config::between(1, 1000));
   }
 };
 
@@ -24,8 +27,7 @@ struct AssociativeRetrievalConfig {
 /// sample differ, digits are independent. The answer is one of ten classes at the last token.
 class AssociativeRetrieval : public SequenceTask {
  public:
-  /// Throws UsageError on no pairs, min_pairs above pairs, more pairs than keys, or more than 1000
-  /// keys.
+  /// Throws UsageError on sizes out of bounds, min_pairs above pairs, or more pairs than keys.
   explicit AssociativeRetrieval(const AssociativeRetrievalConfig& config);
 
   TaskShape shape() const override;

@@ -7,10 +7,8 @@
 namespace tessera::task {
 
 Copy::Copy(const CopyConfig& config) : config_(config) {
-  constexpr int64_t kMost = 65536;
-  check_range(config.bits, 1, kMost, "copy: bits");
-  check_range(config.max_length, 1, kMost, "copy: max_length");
-  check_range(config.min_length, 1, config.max_length, "copy: min_length");
+  config::check_demands(config, "task");
+  check_range(config.min_length, 1, config.max_length, "task.min_length");
 }
 
 TaskShape Copy::shape() const {

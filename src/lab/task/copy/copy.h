@@ -12,9 +12,10 @@ struct CopyConfig {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("bits", bits, "width of a vector");
-    field("min_length", min_length, "minimum number of vectors to copy");
-    field("max_length", max_length, "maximum number of vectors to copy; a batch shares one length");
+    field("bits", bits, "width of a vector", config::between(1, 65536));
+    field("min_length", min_length, "minimum number of vectors to copy", config::at_least(1));
+    field("max_length", max_length, "maximum number of vectors to copy; a batch shares one length",
+          config::between(1, 65536));
   }
 };
 
@@ -24,7 +25,7 @@ struct CopyConfig {
 /// last the answer is the L vectors.
 class Copy : public SequenceTask {
  public:
-  /// Throws UsageError on sizes outside 1 … 65536 or an empty range of lengths.
+  /// Throws UsageError on sizes out of bounds or an empty range of lengths.
   explicit Copy(const CopyConfig& config);
 
   TaskShape shape() const override;

@@ -46,12 +46,10 @@ TaskSample encode_points(const PointSet& set, std::span<const int64_t> solution,
   return sample;
 }
 
-PointTask::PointTask(std::string_view name, const PointTaskConfig& config, int64_t limit)
-    : config_(config) {
-  const auto what = [&](std::string_view key) { return fmt::format("{}: {}", name, key); };
-  check_range(config.most_points, 3, 4096, what("most_points"));
-  check_range(config.max_points, 3, std::min(limit, config.most_points), what("max_points"));
-  check_range(config.min_points, 3, config.max_points, what("min_points"));
+PointTask::PointTask(const PointTaskConfig& config, int64_t limit) : config_(config) {
+  config::check_demands(config, "task");
+  check_range(config.max_points, 3, std::min(limit, config.most_points), "task.max_points");
+  check_range(config.min_points, 3, config.max_points, "task.min_points");
 }
 
 TaskShape PointTask::shape() const {
@@ -82,8 +80,7 @@ config::Json PointTask::describe(uint64_t seed, int64_t index) const {
           {"answer", solution(set.points)}};
 }
 
-ConvexHull::ConvexHull(const PointTaskConfig& config)
-    : PointTask("convex-hull", config, config.most_points) {}
+ConvexHull::ConvexHull(const PointTaskConfig& config) : PointTask(config, config.most_points) {}
 
 std::vector<int64_t> ConvexHull::solution(std::span<const Point> points) const {
   return convex_hull(points);
@@ -103,7 +100,7 @@ std::vector<Level> ConvexHull::levels() const {
 }
 
 TravellingSalesman::TravellingSalesman(const PointTaskConfig& config)
-    : PointTask("travelling-salesman", config, kMostTourPoints) {}
+    : PointTask(config, kMostTourPoints) {}
 
 std::vector<int64_t> TravellingSalesman::solution(std::span<const Point> points) const {
   return shortest_tour(points);

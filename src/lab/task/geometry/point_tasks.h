@@ -50,11 +50,13 @@ struct PointTaskConfig {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("min_points", min_points, "minimum number of points");
+    field("min_points", min_points, "minimum number of points", config::at_least(3));
     field("max_points", max_points,
-          "maximum number of points, of tours up to 16; a batch shares one number");
+          "maximum number of points, of tours up to 16; a batch shares one number",
+          config::at_least(3));
     field("most_points", most_points,
-          "maximum number of points a model of this task can name: its width");
+          "maximum number of points a model of this task can name: its width",
+          config::between(3, 4096));
     field("features", features, "shuffled for training, identity as the published test sets");
     field("coordinates", coordinates,
           "unit: in 0 to 1 as published; standard: with mean 0 and deviation 1");
@@ -81,9 +83,9 @@ class PointTask : public SequenceTask {
   PointSet points(uint64_t seed, int64_t index, int64_t size_of) const;
 
  protected:
-  /// Throws UsageError unless 3 <= min_points <= max_points <= min(limit, most_points) and
-  /// most_points <= 4096. name: for messages.
-  PointTask(std::string_view name, const PointTaskConfig& config, int64_t limit);
+  /// Throws UsageError on sizes out of bounds and unless min_points <= max_points <= min(limit,
+  /// most_points).
+  PointTask(const PointTaskConfig& config, int64_t limit);
 
   /// Places of the points that are named.
   virtual std::vector<int64_t> solution(std::span<const Point> points) const = 0;

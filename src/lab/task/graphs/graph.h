@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "tessera/base/config.h"
 #include "tessera/base/random.h"
 
 namespace tessera::task {
@@ -32,13 +33,17 @@ struct GraphConfig {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("min_nodes", min_nodes, "minimum number of nodes");
-    field("max_nodes", max_nodes, "maximum number of nodes");
-    field("min_edges", min_edges, "minimum number of edges, where the nodes allow it");
+    field("min_nodes", min_nodes, "minimum number of nodes", config::at_least(2));
+    field("max_nodes", max_nodes, "maximum number of nodes", config::at_least(2));
+    field("min_edges", min_edges, "minimum number of edges, where the nodes allow it",
+          config::at_least(1));
     field("max_edges", max_edges,
-          "maximum number of edges, where the nodes allow it; a batch shares both numbers");
-    field("max_weight", max_weight, "weights are whole numbers from 1 on");
-    field("features", features, "features that nodes are named by: width of a one-hot vector");
+          "maximum number of edges, where the nodes allow it; a batch shares both numbers",
+          config::between(1, 65536));
+    field("max_weight", max_weight, "largest weight of an edge; weights are whole numbers",
+          config::between(1, 1e6));
+    field("features", features, "features that nodes are named by: width of a one-hot vector",
+          config::between(2, 4096));
   }
 };
 

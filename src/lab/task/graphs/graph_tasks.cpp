@@ -52,14 +52,11 @@ int64_t agreement(std::vector<int64_t> answer, std::vector<int64_t> truth) {
 
 }  // namespace
 
-GraphTask::GraphTask(std::string_view name, const GraphConfig& config) : config_(config) {
-  const auto what = [&](std::string_view key) { return fmt::format("{}: {}", name, key); };
-  check_range(config.features, 2, 4096, what("features"));
-  check_range(config.max_nodes, 2, config.features, what("max_nodes"));
-  check_range(config.min_nodes, 2, config.max_nodes, what("min_nodes"));
-  check_range(config.max_edges, 1, 65536, what("max_edges"));
-  check_range(config.min_edges, 1, config.max_edges, what("min_edges"));
-  check_range(config.max_weight, 1, 1'000'000, what("max_weight"));
+GraphTask::GraphTask(const GraphConfig& config) : config_(config) {
+  config::check_demands(config, "task");
+  check_range(config.max_nodes, 2, config.features, "task.max_nodes");
+  check_range(config.min_nodes, 2, config.max_nodes, "task.min_nodes");
+  check_range(config.min_edges, 1, config.max_edges, "task.min_edges");
 }
 
 TaskShape GraphTask::shape() const {

@@ -31,9 +31,9 @@ class GraphTask : public SequenceTask {
   NamedGraph graph(uint64_t seed, int64_t index, int64_t size_of) const;
 
  protected:
-  /// Throws UsageError unless 2 <= min_nodes <= max_nodes <= features <= 4096,
-  /// 1 <= min_edges <= max_edges <= 65536 and 1 <= max_weight <= 1000000. name: for messages.
-  GraphTask(std::string_view name, const GraphConfig& config);
+  /// Throws UsageError on sizes out of bounds and unless min_nodes <= max_nodes <= features and
+  /// min_edges <= max_edges.
+  explicit GraphTask(const GraphConfig& config);
 
   /// The nodes that the answer names, before the end.
   virtual std::vector<int64_t> solution(const NamedGraph& graph) const = 0;
@@ -58,7 +58,7 @@ class GraphTask : public SequenceTask {
 /// destination, both included; of several the first in lexicographic order.
 class ShortestPath : public GraphTask {
  public:
-  explicit ShortestPath(const GraphConfig& config) : GraphTask("shortest-path", config) {}
+  explicit ShortestPath(const GraphConfig& config) : GraphTask(config) {}
   config::Json describe(uint64_t seed, int64_t index) const override;
   /// Guessing among the nodes and the end; source, destination, end; and the direct edge where
   /// there is one, else by way of the source's nearest neighbour. Means over 1000 samples.
@@ -73,7 +73,7 @@ class ShortestPath : public GraphTask {
 /// the order in which Kruskal's algorithm takes them: by weight, then lower node, then higher node.
 class SpanningTree : public GraphTask {
  public:
-  explicit SpanningTree(const GraphConfig& config) : GraphTask("spanning-tree", config) {}
+  explicit SpanningTree(const GraphConfig& config) : GraphTask(config) {}
   config::Json describe(uint64_t seed, int64_t index) const override;
   /// Guessing among the nodes and the end; and the N - 1 lightest edges, cycles or not, then the
   /// end. Means over 1000 samples.

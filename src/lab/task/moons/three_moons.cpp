@@ -17,26 +17,18 @@ constexpr int64_t kWidth = 2 * kMoons;
 constexpr double kOffset = 0.3;    // radians, of every moon at time 0
 constexpr int64_t kStarts = 8399;  // the authors' 10^4 observations less two sequences and one
 constexpr double kTenths = 10;     // in a unit of time
-constexpr double kLeastRate = 1e-6;
 
 int64_t in_tenths(double period) {
   return std::lround(kTenths * period);
 }
 
-void check_positive(double value, std::string_view what) {
-  if (!(value > 0) || !std::isfinite(value))
-    throw UsageError("{} is {}, expected a number above 0", what, value);
-}
-
 MoonPeriods checked_periods(const std::vector<double>& periods) {
   const bool fit = std::all_of(periods.begin(), periods.end(), [](double period) {
-    return period >= 0.1 && period <= 1000 &&
-           std::abs(static_cast<double>(in_tenths(period)) - kTenths * period) < 1e-6;
+    return std::abs(static_cast<double>(in_tenths(period)) - kTenths * period) < 1e-6;
   });
   if (periods.size() != kMoons || !fit)
-    throw UsageError(
-        "three-moons: periods is [{}], expected three multiples of 0.1 from 0.1 to 1000",
-        fmt::join(periods, ", "));
+    throw UsageError("task.periods is [{}], expected three multiples of 0.1",
+                     fmt::join(periods, ", "));
   return {periods[0], periods[1], periods[2]};
 }
 
@@ -58,15 +50,8 @@ const std::vector<MoonPeriods>& moon_periods(MoonSets sets) {
 
 ThreeMoons::ThreeMoons(const ThreeMoonsConfig& config)
     : config_(config), sets_(moon_periods(config.sets)) {
-  constexpr int64_t kMost = 65536;
-  check_range(config.steps, 1, kMost, "three-moons: steps");
-  check_positive(config.rate, "three-moons: rate");
-  if (config.rate < kLeastRate)
-    throw UsageError(
-        "three-moons: rate is {}, expected {} or more: after so long a time between two "
-        "observations the moons' angles are not exact",
-        config.rate, kLeastRate);
-  check_positive(config.clip, "three-moons: clip");
+  config::check_demands(config, "task");
+  if (config.clip == 0) throw UsageError("task.clip is 0, expected a number above 0");
   if (!config.periods.empty()) sets_ = {checked_periods(config.periods)};
 }
 

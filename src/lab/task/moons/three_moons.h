@@ -35,14 +35,17 @@ struct ThreeMoonsConfig {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("steps", steps, "observations in a sequence");
+    field("steps", steps, "observations in a sequence", config::between(1, 65536));
     field(
         "rate", rate,
         "observations in a unit of time (800 / 18: the slowest sets of periods repeat three times "
-        "in 800 steps)");
+        "in 800 steps)",
+        config::at_least(1e-6));  // below it the moons' angles are not exact
     field("sets", sets, "the sets of periods that sequences are drawn from");
-    field("periods", periods, "three periods for all sequences instead, multiples of 0.1");
-    field("clip", clip, "an error of this size or more counts as this much in the loss");
+    field("periods", periods, "three periods for all sequences instead, multiples of 0.1",
+          config::between(0.1, 1000));
+    field("clip", clip, "an error of this size or more counts as this much in the loss",
+          config::at_least(0));
   }
 };
 
@@ -53,8 +56,8 @@ struct ThreeMoonsConfig {
 /// the next observation; the loss is the mean of the squared errors clipped to ±clip.
 class ThreeMoons : public SequenceTask {
  public:
-  /// Throws UsageError on steps outside 1 … 65536, a rate below 10^-6, a clip that is not above 0,
-  /// and periods that are not three multiples of 0.1 from 0.1 to 1000.
+  /// Throws UsageError on values out of bounds, a clip of 0, and periods that are not three
+  /// multiples of 0.1.
   explicit ThreeMoons(const ThreeMoonsConfig& config);
 
   TaskShape shape() const override;

@@ -40,26 +40,23 @@ std::vector<int64_t> draw_tokens(RandomStream& random, int64_t first, int64_t en
 }  // namespace
 
 Mqar::Mqar(const MqarConfig& config) : config_(config) {
-  constexpr int64_t kMost = int64_t{1} << 20;
-  check_range(config.vocabulary, 6, kMost, "mqar: vocabulary");
-  check_range(config.length, 2, kMost, "mqar: length");
+  config::check_demands(config, "task");
   const int64_t V = config.vocabulary, values = V - first_value();
   int64_t pairs = std::min(V / 2 - 1, values);
   if (config.compound) pairs = std::min((V / 3 - 1) * (V / 3 - 1), values);
-  check_range(config.pairs, 1, pairs, "mqar: pairs of this vocabulary");
+  check_range(config.pairs, 1, pairs, "task.pairs (of this vocabulary)");
   check_range(config.overwritten, 0, std::min(config.pairs, values - config.pairs),
-              "mqar: overwritten");
+              "task.overwritten");
   if (places() < config.pairs)
-    throw UsageError(
-        "mqar: length is {}, expected at least {} for {} pairs and {} overwritten keys",
-        config.length, (key_width() + 1) * (2 * config.pairs + config.overwritten), config.pairs,
-        config.overwritten);
+    throw UsageError("task.length is {}, expected at least {} for {} pairs and {} overwritten keys",
+                     config.length, (key_width() + 1) * (2 * config.pairs + config.overwritten),
+                     config.pairs, config.overwritten);
   if (!config.compound) return;
   if (const int64_t root = whole_root(config.pairs); root * root != config.pairs)
-    throw UsageError("mqar: pairs is {}, expected a square number where keys are compound",
+    throw UsageError("task.pairs is {}, expected a square number where keys are compound",
                      config.pairs);
   if (config.overwritten > 0)
-    throw UsageError("mqar: overwritten is {}, expected 0 where keys are compound",
+    throw UsageError("task.overwritten is {}, expected 0 where keys are compound",
                      config.overwritten);
 }
 

@@ -14,10 +14,14 @@ struct MqarConfig {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("length", length, "tokens of a sequence, N; it ends at the last question");
-    field("pairs", pairs, "pairs of a key and a value, P, and as many questions");
-    field("vocabulary", vocabulary, "tokens: the first half are keys, the others values");
-    field("overwritten", overwritten, "keys that come again with another value, which then counts");
+    field("length", length, "tokens of a sequence, N; it ends at the last question",
+          config::between(2, 1 << 20));
+    field("pairs", pairs, "pairs of a key and a value, P, and as many questions",
+          config::at_least(1));
+    field("vocabulary", vocabulary, "tokens: the first half are keys, the others values",
+          config::between(6, 1 << 20));
+    field("overwritten", overwritten, "keys that come again with another value, which then counts",
+          config::at_least(0));
     field("compound", compound,
           "keys of two tokens, every combination of sqrt(pairs) first and second ones, so that "
           "neither alone tells the value");
@@ -41,8 +45,9 @@ struct MqarConfig {
 /// token of a question. Needs 6 P <= N.
 class Mqar : public SequenceTask {
  public:
-  /// Throws UsageError on more pairs than the length or the vocabulary has room for, on a number of
-  /// pairs that is no square of compound keys, and on overwritten compound keys.
+  /// Throws UsageError on sizes out of bounds, on more pairs than the length or the vocabulary has
+  /// room for, on a number of pairs that is no square of compound keys, and on overwritten compound
+  /// keys.
   explicit Mqar(const MqarConfig& config);
 
   TaskShape shape() const override;

@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 10> kFirstSyllables = {"Ba", "De", "Fi", 
                                                               "Ka", "Le", "Mi", "No", "Ru"};
 constexpr std::array<std::string_view, 10> kLastSyllables = {"bel", "dan", "fo",  "gar", "lin",
                                                              "mos", "ra",  "ser", "tuk", "vi"};
-constexpr int64_t kNames = std::size(kFirstSyllables) * std::size(kLastSyllables);
+static_assert(std::size(kFirstSyllables) * std::size(kLastSyllables) == NeedleConfig::kNames);
 
 using Words = std::vector<std::string>;
 
@@ -140,15 +140,15 @@ std::array<int64_t, kDigitsOfANumber> digits_of(int64_t number) {
 }  // namespace
 
 Needle::Needle(const NeedleConfig& config) : config_(config) {
-  check_range(config.needles, 2, kNames, "needle: needles");
-  check_range(config.depth, -1, 100, "needle: depth");
+  config::check_demands(config, "task");
   if (config.depth >= 0 && config.kind != NeedleKind::kOne && config.kind != NeedleKind::kSeveral)
     throw UsageError(
-        "needle: depth says where one number stands; kind is '{}', expected 'one' or "
+        "task.depth says where one number stands; task.kind is '{}', expected 'one' or "
         "'several'",
         config::enum_name(config.kind));
   const int64_t least = config.length - story_length(config.kind);
-  check_range(config.length, least, int64_t{1} << 24, "needle: length");
+  check_argument(config.length >= least, "task.length is {}, expected at least {}", config.length,
+                 least);
 }
 
 int64_t Needle::sentences_of(NeedleKind kind) const {
@@ -178,7 +178,8 @@ TaskShape Needle::shape() const {
 
 Needle::Hidden Needle::draw_hidden(RandomStream& random, NeedleKind kind) const {
   const int64_t count = sentences_of(kind), story = story_length(kind);
-  const auto names = draw_distinct(random, kNames, kind == NeedleKind::kSeveral ? count : 1);
+  const auto names =
+      draw_distinct(random, NeedleConfig::kNames, kind == NeedleKind::kSeveral ? count : 1);
   const auto numbers = draw_distinct(random, kNumbers, count);
   Hidden hidden{.sentences = {}, .all = kind == NeedleKind::kOneName};
   for (int64_t i = 0; i < count; ++i)

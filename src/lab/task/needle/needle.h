@@ -20,6 +20,8 @@ constexpr std::array<std::string_view, 5> enum_names(NeedleKind) {
 }
 
 struct NeedleConfig {
+  static constexpr int64_t kNames = 100;  ///< that there are
+
   NeedleKind kind = NeedleKind::kMixed;
   int64_t length = 128;
   int64_t needles = 4;
@@ -30,11 +32,14 @@ struct NeedleConfig {
     field("kind", kind,
           "what is hidden and asked: one number, one of several, all of one name, the "
           "later one of two; mixed: each sequence one of these");
-    field("length", length, "tokens of a sequence, with the question and all but the last digit");
-    field("needles", needles, "number of sentences that are hidden where there are several");
+    field("length", length, "tokens of a sequence, with the question and all but the last digit",
+          config::between(1, 1 << 24));
+    field("needles", needles, "number of sentences that are hidden where there are several",
+          config::between(2, kNames));
     field("depth", depth,
           "of one or of several: the number that is asked stands behind this percentage of the "
-          "story (-1: drawn)");
+          "story (-1: drawn)",
+          config::between(-1, 100));
   }
 };
 

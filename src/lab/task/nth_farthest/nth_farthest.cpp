@@ -35,9 +35,7 @@ std::vector<size_t> farthest_first(const std::vector<std::vector<float>>& vector
 }
 
 NthFarthest::NthFarthest(const NthFarthestConfig& config) : config_(config) {
-  constexpr int64_t kMost = 4096;
-  check_range(config.vectors, 2, kMost, "nth-farthest: vectors");
-  check_range(config.dimension, 1, kMost, "nth-farthest: dimension");
+  config::check_demands(config, "task");
 }
 
 TaskShape NthFarthest::shape() const {

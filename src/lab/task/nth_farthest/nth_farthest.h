@@ -10,8 +10,9 @@ struct NthFarthestConfig {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("vectors", vectors, "number of vectors, which is also the number of answers");
-    field("dimension", dimension, "width of a vector");
+    field("vectors", vectors, "number of vectors, which is also the number of answers",
+          config::between(2, 4096));
+    field("dimension", dimension, "width of a vector", config::between(1, 4096));
   }
 };
 
@@ -22,7 +23,7 @@ struct NthFarthestConfig {
 /// answer is the label, one of N classes, at the last row.
 class NthFarthest : public SequenceTask {
  public:
-  /// Throws UsageError on fewer than 2 vectors or sizes above 4096.
+  /// Throws UsageError on sizes out of bounds.
   explicit NthFarthest(const NthFarthestConfig& config);
 
   TaskShape shape() const override;

@@ -71,7 +71,7 @@ size_t People::fact_of(int64_t token) {
 }
 
 People::People(const PeopleConfig& config) : config_(config) {
-  check_range(config.people, 1, 10'000'000, "people: people");
+  config::check_demands(config, "task");
 }
 
 const std::vector<People::Person>& People::people() const {

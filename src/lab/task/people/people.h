@@ -35,7 +35,7 @@ struct PeopleConfig {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("people", people, "number of people, N");
+    field("people", people, "number of people, N", config::between(1, 1e7));
     field("drawn", drawn, "seed of their names and facts");
   }
 };
@@ -50,7 +50,7 @@ struct PeopleConfig {
 /// A token is a name, a value, or a word of a sentence.
 class People : public SequenceTask {
  public:
-  /// Throws UsageError unless there are 1 … 10,000,000 people. They are drawn when the first sample
+  /// Throws UsageError on a number of people out of bounds. They are drawn when the first sample
   /// is: a task that is only checked takes no time.
   explicit People(const PeopleConfig& config);
 

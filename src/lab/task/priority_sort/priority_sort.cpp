@@ -59,14 +59,11 @@ std::vector<int64_t> highest_priorities(std::span<const float> priorities, int64
 }
 
 PrioritySort::PrioritySort(const PrioritySortConfig& config) : config_(config) {
-  constexpr int64_t kMost = 65536;
-  check_range(config.bits, 1, kMost, "priority-sort: bits");
-  check_range(config.vectors, 1, kMost, "priority-sort: vectors");
-  check_range(config.answers, 1, config.vectors, "priority-sort: answers");
-  check_argument(
-      config.least_gap >= 0 && static_cast<double>(config.vectors - 1) * config.least_gap < 2,
-      "priority-sort: least_gap is {:g}: {} priorities from -1 to 1 cannot be so far apart",
-      config.least_gap, config.vectors);
+  config::check_demands(config, "task");
+  check_range(config.answers, 1, config.vectors, "task.answers");
+  check_argument(static_cast<double>(config.vectors - 1) * config.least_gap < 2,
+                 "task.least_gap is {:g}: {} priorities from -1 to 1 cannot be so far apart",
+                 config.least_gap, config.vectors);
 }
 
 TaskShape PrioritySort::shape() const {

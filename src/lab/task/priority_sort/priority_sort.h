@@ -13,10 +13,12 @@ struct PrioritySortConfig {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("bits", bits, "width of a vector");
-    field("vectors", vectors, "vectors in the input");
-    field("answers", answers, "vectors to return, those of the highest priorities");
-    field("least_gap", least_gap, "least difference between two priorities of a sequence");
+    field("bits", bits, "width of a vector", config::between(1, 65536));
+    field("vectors", vectors, "vectors in the input", config::between(1, 65536));
+    field("answers", answers, "vectors to return, those of the highest priorities",
+          config::at_least(1));
+    field("least_gap", least_gap, "least difference between two priorities of a sequence",
+          config::at_least(0));
   }
 };
 
@@ -27,8 +29,8 @@ struct PrioritySortConfig {
 /// ones in the order of the input.
 class PrioritySort : public SequenceTask {
  public:
-  /// Throws UsageError on sizes outside 1 … 65536, more answers than vectors, or gaps for which
-  /// there is no room.
+  /// Throws UsageError on sizes out of bounds, more answers than vectors, or gaps for which there
+  /// is no room.
   explicit PrioritySort(const PrioritySortConfig& config);
 
   TaskShape shape() const override;

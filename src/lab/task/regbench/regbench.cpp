@@ -101,25 +101,18 @@ Automaton Automaton::minimised() const {
 }
 
 RegBench::RegBench(const RegBenchConfig& config) : config_(config) {
-  constexpr int64_t kMost = 4096;
-  const auto check = [](const char* field, int64_t value, int64_t low, int64_t high) {
-    check_range(value, low, high, "regbench: " + std::string(field));
-  };
-  check("letters", config.letters, 1, 26);
-  check("max_alphabet", config.max_alphabet, 1, config.letters);
-  check("min_alphabet", config.min_alphabet, 1, config.max_alphabet);
-  check("max_states", config.max_states, 2, kMost);
-  check("min_states", config.min_states, 2, config.max_states);
+  config::check_demands(config, "task");
+  check_range(config.max_alphabet, 1, config.letters, "task.max_alphabet");
+  check_range(config.min_alphabet, 1, config.max_alphabet, "task.min_alphabet");
+  check_range(config.min_states, 2, config.max_states, "task.min_states");
   // The edges of a state have different letters and lead to different other states.
-  check("max_edges (at most min_alphabet and min_states - 1)", config.max_edges, 1,
-        std::min(config.min_alphabet, config.min_states - 1));
-  check("max_strings", config.max_strings, 1, kMost);
-  check("min_strings", config.min_strings, 1, config.max_strings);
-  check("max_length", config.max_length, 1, kMost);
-  check("min_length", config.min_length, 1, config.max_length);
+  check_range(config.max_edges, 1, std::min(config.min_alphabet, config.min_states - 1),
+              "task.max_edges (at most min_alphabet and min_states - 1)");
+  check_range(config.min_strings, 1, config.max_strings, "task.min_strings");
+  check_range(config.min_length, 1, config.max_length, "task.min_length");
   if (config.min_strings == 1 && config.min_length == 1)
     throw UsageError(
-        "regbench: min_strings and min_length are 1: a sequence of one token has no next one; "
+        "task.min_strings and task.min_length are 1: a sequence of one token has no next one; "
         "expected 2 or more of either");
 }
 

@@ -58,17 +58,24 @@ struct RegBenchConfig {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("letters", letters, "letters from which the alphabet of a language is drawn, at most 26");
-    field("min_alphabet", min_alphabet, "minimum number of letters of a language");
-    field("max_alphabet", max_alphabet, "maximum number of letters of a language");
+    field("letters", letters, "letters from which the alphabet of a language is drawn",
+          config::between(1, 26));
+    field("min_alphabet", min_alphabet, "minimum number of letters of a language",
+          config::at_least(1));
+    field("max_alphabet", max_alphabet, "maximum number of letters of a language",
+          config::at_least(1));
     field("min_states", min_states,
-          "minimum number of states of an automaton, before it is minimised");
-    field("max_states", max_states, "maximum number of states of an automaton");
-    field("max_edges", max_edges, "maximum number of edges out of a state");
-    field("min_strings", min_strings, "minimum number of strings of a sequence");
-    field("max_strings", max_strings, "maximum number of strings of a sequence");
-    field("min_length", min_length, "minimum number of symbols of a string");
-    field("max_length", max_length, "maximum number of symbols of a string");
+          "minimum number of states of an automaton, before it is minimised", config::at_least(2));
+    field("max_states", max_states, "maximum number of states of an automaton",
+          config::between(2, 4096));
+    field("max_edges", max_edges, "maximum number of edges out of a state", config::at_least(1));
+    field("min_strings", min_strings, "minimum number of strings of a sequence",
+          config::at_least(1));
+    field("max_strings", max_strings, "maximum number of strings of a sequence",
+          config::between(1, 4096));
+    field("min_length", min_length, "minimum number of symbols of a string", config::at_least(1));
+    field("max_length", max_length, "maximum number of symbols of a string",
+          config::between(1, 4096));
   }
 };
 

@@ -56,12 +56,11 @@ size_t recalled_item(const std::vector<BitRows>& items, size_t query) {
 }
 
 RelationalRecall::RelationalRecall(const RelationalRecallConfig& config) : config_(config) {
-  constexpr int64_t kMost = 65536;
+  config::check_demands(config, "task");
   const bool intended = config.form == RelationalRecallForm::kIntended;
-  check_range(config.bits, 1, kMost, "relational-recall: bits");
-  check_range(config.max_drawn, 1, kMost, "relational-recall: max_drawn");
-  check_range(config.min_drawn, intended ? 2 : 1, config.max_drawn, "relational-recall: min_drawn");
-  check_range(config.fixed, intended ? 1 : 2, kMost, "relational-recall: fixed");
+  check_range(config.min_drawn, intended ? 2 : 1, config.max_drawn, "task.min_drawn");
+  if (!intended && config.fixed < 2)
+    throw UsageError("task.fixed is {}, expected two items or more", config.fixed);
 }
 
 TaskShape RelationalRecall::shape() const {

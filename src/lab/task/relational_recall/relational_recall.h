@@ -23,12 +23,15 @@ struct RelationalRecallConfig {
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     field("form", form, "what the sizes below count");
-    field("bits", bits, "width of a vector");
-    field("fixed", fixed, "vectors of an item (intended), or items (authors)");
+    field("bits", bits, "width of a vector", config::between(1, 65536));
+    field("fixed", fixed, "vectors of an item (intended), or items (authors)",
+          config::between(1, 65536));
     field("min_drawn", min_drawn,
-          "minimum number of items (intended), or vectors of an item (authors)");
+          "minimum number of items (intended), or vectors of an item (authors)",
+          config::at_least(1));
     field("max_drawn", max_drawn,
-          "maximum number of items (intended), or of vectors of an item (authors)");
+          "maximum number of items (intended), or of vectors of an item (authors)",
+          config::between(1, 65536));
   }
 };
 
@@ -40,7 +43,7 @@ struct RelationalRecallConfig {
 /// then rows of zeros, at which the answer is the vectors of the item.
 class RelationalRecall : public SequenceTask {
  public:
-  /// Throws UsageError on sizes outside 1 … 65536, fewer than two items, or an empty range.
+  /// Throws UsageError on sizes out of bounds, fewer than two items, or an empty range.
   explicit RelationalRecall(const RelationalRecallConfig& config);
 
   TaskShape shape() const override;

@@ -110,7 +110,7 @@ constexpr std::array<std::string_view, 3> enum_names(Split) {
 /// The seed of a split's samples.
 uint64_t split_seed(uint64_t seed, Split split);
 
-/// Throws UsageError unless low <= value <= high. what: "copy: bits".
+/// Throws UsageError unless low <= value <= high. what: "task.pairs".
 inline void check_range(int64_t value, int64_t low, int64_t high, std::string_view what) {
   if (value < low || value > high)
     throw UsageError("{} is {}, expected a whole number from {} to {}", what, value, low, high);

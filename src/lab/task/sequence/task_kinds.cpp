@@ -22,9 +22,9 @@ namespace {
 
 template <typename Task, typename Config>
 TaskKind task_kind_of(const std::string& name, const std::string& summary) {
-  const auto read = [name](const config::Json& settings) {
+  const auto read = [](const config::Json& settings) {
     Config config;
-    config::from_json(settings, config, name);
+    config::from_json(settings, config, "task");
     return config;
   };
   return {name, summary, config::describe_fields(Config{}),

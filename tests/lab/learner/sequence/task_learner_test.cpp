@@ -298,7 +298,7 @@ TEST(TaskTrainingConfig, RefusesASizeThatTheTaskWouldGrowThrough) {
   EXPECT_NO_THROW(config_of(json));
   json["data"]["growing_steps"] = 100;
   const auto is_refused = AllOf(HasSubstr("after 20 updates [task] is {"),
-                                HasSubstr("mqar: pairs is 5, expected a square number"));
+                                HasSubstr("task.pairs is 5, expected a square number"));
   EXPECT_THAT(message_of<UsageError>([&] { config_of(json); }), is_refused);
 
   TaskTrainingConfig of_study;  // which reads no file

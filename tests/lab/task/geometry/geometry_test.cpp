@@ -216,7 +216,7 @@ TEST(PointTasks, RefuseImpossibleSizes) {
   EXPECT_THROW(TravellingSalesman({.max_points = 17}), UsageError);
   EXPECT_THROW(TravellingSalesman({.max_points = 10, .most_points = 9}), UsageError);
   EXPECT_EQ(test::message_of<UsageError>([] { TravellingSalesman({.max_points = 20}); }),
-            "travelling-salesman: max_points is 20, expected a whole number from 3 to 16");
+            "task.max_points is 20, expected a whole number from 3 to 16");
 }
 
 }  // namespace

@@ -133,15 +133,18 @@ TEST(ThreeMoons, RefusesWhatMakesNoTask) {
   };
   EXPECT_EQ(refusal({}), "");
   EXPECT_EQ(refusal({.periods = {0.5, 2.5, 3}}), "");
-  EXPECT_THAT(refusal({.steps = 0}), HasSubstr("three-moons: steps is 0"));
-  EXPECT_THAT(refusal({.rate = 0}), HasSubstr("three-moons: rate is 0"));
-  EXPECT_THAT(refusal({.rate = 1e-300}), HasSubstr("three-moons: rate is 1e-300, expected 1e-06"));
+  EXPECT_THAT(refusal({.steps = 0}), HasSubstr("task.steps is 0"));
+  EXPECT_THAT(refusal({.rate = 0}), HasSubstr("task.rate is 0"));
+  EXPECT_THAT(refusal({.rate = 1e-300}),
+              HasSubstr("task.rate is 1e-300, expected a number from 1e-06"));
   EXPECT_EQ(refusal({.rate = 1e-6}), "");
-  EXPECT_THAT(refusal({.clip = 0}), HasSubstr("three-moons: clip is 0"));
+  EXPECT_THAT(refusal({.clip = 0}), HasSubstr("task.clip is 0"));
   EXPECT_THAT(refusal({.clip = NAN}), HasSubstr("clip"));
-  for (const auto& periods : std::vector<std::vector<double>>{
-           {1, 2}, {1, 2, 3, 4}, {1, 2, 0}, {1, 2, -3}, {1, 2, 3.33}, {1, 2, 1e6}, {1, 2, NAN}})
+  for (const auto& periods : std::vector<std::vector<double>>{{1, 2}, {1, 2, 3, 4}, {1, 2, 3.33}})
     EXPECT_THAT(refusal({.periods = periods}), HasSubstr("three multiples of 0.1"));
+  for (const double period : {0.0, -3.0, 1e6, static_cast<double>(NAN)})
+    EXPECT_THAT(refusal({.periods = {1, 2, period}}),
+                HasSubstr("expected a number from 0.1 to 1000"));
 }
 
 }  // namespace

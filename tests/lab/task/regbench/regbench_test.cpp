@@ -162,7 +162,7 @@ TEST(RegBench, RefusesSizesThatMakeNoLanguage) {
   const auto message = [](const RegBenchConfig& config) {
     return message_of<UsageError>([&] { RegBench{config}; });
   };
-  EXPECT_THAT(message({.letters = 27}), HasSubstr("regbench: letters is 27"));
+  EXPECT_THAT(message({.letters = 27}), HasSubstr("task.letters is 27"));
   EXPECT_THAT(message({.letters = 12}), HasSubstr("max_alphabet is 18"));
   EXPECT_THAT(message({.min_alphabet = 19}), HasSubstr("min_alphabet is 19"));
   EXPECT_THAT(message({.max_states = 1}), HasSubstr("max_states is 1"));

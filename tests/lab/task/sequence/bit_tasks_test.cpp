@@ -135,7 +135,7 @@ TEST(Copy, RefusesImpossibleSizes) {
   EXPECT_THROW(Copy({.min_length = 3, .max_length = 2}), UsageError);
   EXPECT_THROW(Copy({.max_length = 65537}), UsageError);
   EXPECT_EQ(message_of<UsageError>([] { Copy({.bits = -2}); }),
-            "copy: bits is -2, expected a whole number from 1 to 65536");
+            "task.bits is -2, expected a whole number from 1 to 65536");
 }
 
 TEST(PrioritySort, OrdersByPriorityAndKeepsTheOrderOfEqualOnes) {

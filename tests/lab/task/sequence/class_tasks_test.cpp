@@ -73,7 +73,7 @@ TEST(AssociativeRetrieval, TheNumberOfPairsMayBeDrawnForABatch) {
   }
   EXPECT_EQ(steps, (std::set<int64_t>{7, 9, 11}));
   EXPECT_EQ(message_of<UsageError>([] { AssociativeRetrieval({.pairs = 4, .min_pairs = 5}); }),
-            "associative-retrieval: min_pairs is 5, expected a whole number from 0 to 4");
+            "task.min_pairs is 5, expected a whole number from 0 to 4");
 }
 
 TEST(AssociativeRetrieval, DescribesItselfTheSameEverywhere) {
@@ -126,7 +126,7 @@ TEST(AssociativeRetrieval, RefusesImpossibleSizes) {
   EXPECT_THROW(AssociativeRetrieval({.pairs = 1, .keys = 1001}), UsageError);
   EXPECT_NO_THROW(AssociativeRetrieval({.pairs = 26}));
   EXPECT_EQ(message_of<UsageError>([] { AssociativeRetrieval({.pairs = 27}); }),
-            "associative-retrieval: pairs is 27, expected a whole number from 1 to 26");
+            "task.pairs is 27, expected a whole number from 1 to 26");
 }
 
 TEST(NthFarthest, RanksByDistance) {

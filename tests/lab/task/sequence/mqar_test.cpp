@@ -165,19 +165,19 @@ TEST(Mqar, RefusesImpossibleSizes) {
   };
   EXPECT_EQ(refusal({.length = 16, .pairs = 4}), "");
   EXPECT_EQ(refusal({.length = 15, .pairs = 4}),
-            "mqar: length is 15, expected at least 16 for 4 pairs and 0 overwritten keys");
+            "task.length is 15, expected at least 16 for 4 pairs and 0 overwritten keys");
   EXPECT_EQ(refusal({.length = 17, .pairs = 4, .overwritten = 1}),
-            "mqar: length is 17, expected at least 18 for 4 pairs and 1 overwritten keys");
+            "task.length is 17, expected at least 18 for 4 pairs and 1 overwritten keys");
   EXPECT_EQ(refusal({.length = 23, .pairs = 4, .compound = true}),
-            "mqar: length is 23, expected at least 24 for 4 pairs and 0 overwritten keys");
+            "task.length is 23, expected at least 24 for 4 pairs and 0 overwritten keys");
   EXPECT_EQ(refusal({.pairs = 8, .vocabulary = 16}),
-            "mqar: pairs of this vocabulary is 8, expected a whole number from 1 to 7");
+            "task.pairs (of this vocabulary) is 8, expected a whole number from 1 to 7");
   EXPECT_EQ(refusal({.pairs = 5, .vocabulary = 64, .compound = true}),
-            "mqar: pairs is 5, expected a square number where keys are compound");
+            "task.pairs is 5, expected a square number where keys are compound");
   EXPECT_EQ(refusal({.pairs = 4, .overwritten = 1, .compound = true}),
-            "mqar: overwritten is 1, expected 0 where keys are compound");
+            "task.overwritten is 1, expected 0 where keys are compound");
   EXPECT_EQ(refusal({.pairs = 4, .overwritten = 5}),
-            "mqar: overwritten is 5, expected a whole number from 0 to 4");
+            "task.overwritten is 5, expected a whole number from 0 to 4");
   EXPECT_NE(refusal({.vocabulary = 5}), "");
   EXPECT_NE(refusal({.pairs = 0}), "");
 }

@@ -138,14 +138,13 @@ TEST(Needle, RefusesWhatMakesNoSense) {
   };
   EXPECT_EQ(refusal({.kind = NeedleKind::kOne, .length = 16}), "");
   EXPECT_THAT(refusal({.kind = NeedleKind::kOne, .length = 15}),
-              StartsWith("needle: length is 15, expected a whole number from 16 to"));
-  EXPECT_THAT(refusal({.length = 48}), StartsWith("needle: length is 48, expected"));
+              StartsWith("task.length is 15, expected at least 16"));
+  EXPECT_THAT(refusal({.length = 48}), StartsWith("task.length is 48, expected"));
   EXPECT_EQ(refusal({.length = 49}), "");
-  EXPECT_THAT(refusal({.needles = 1}), StartsWith("needle: needles is 1"));
-  EXPECT_THAT(refusal({.kind = NeedleKind::kOne, .depth = 101}),
-              StartsWith("needle: depth is 101"));
+  EXPECT_THAT(refusal({.needles = 1}), StartsWith("task.needles is 1"));
+  EXPECT_THAT(refusal({.kind = NeedleKind::kOne, .depth = 101}), StartsWith("task.depth is 101"));
   EXPECT_EQ(refusal({.depth = 50}),
-            "needle: depth says where one number stands; kind is 'mixed', expected 'one' or "
+            "task.depth says where one number stands; task.kind is 'mixed', expected 'one' or "
             "'several'");
 }
 

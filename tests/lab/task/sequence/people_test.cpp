@@ -84,7 +84,7 @@ TEST(People, DescribesItself) {
 
 TEST(People, RefusesNobody) {
   EXPECT_EQ(test::message_of<UsageError>([] { People({.people = 0}); }),
-            "people: people is 0, expected a whole number from 1 to 10000000");
+            "task.people is 0, expected a whole number from 1 to 10000000");
 }
 
 }  // namespace

@@ -51,14 +51,14 @@ TEST(TaskKinds, RefuseUnknownNames) {
   EXPECT_THAT(message_of<UsageError>([] {
                 make_task("copy", {{"bit", 6}});
               }),
-              HasSubstr("copy: unknown key 'bit'; did you mean 'bits'?"));
+              HasSubstr("task: unknown key 'bit'; did you mean 'bits'?"));
   EXPECT_THAT(message_of<UsageError>([] {
                 make_task("copy", {{"bits", 0}});
               }),
-              HasSubstr("copy: bits is 0"));
+              HasSubstr("task.bits is 0"));
 }
 
-TEST(TaskKinds, RefuseSizesByTheNameOfTheTask) {
+TEST(TaskKinds, RefuseSizesByTheirKeys) {
   for (const TaskKind& kind : task_kinds()) {
     int refused = 0;
     const config::Json settings = complete_settings(kind.name, config::Json::object());
@@ -68,7 +68,7 @@ TEST(TaskKinds, RefuseSizesByTheNameOfTheTask) {
         make_task(kind.name, {{key, -5}});
       });
       refused += message.empty() ? 0 : 1;
-      EXPECT_TRUE(message.empty() || message.starts_with(kind.name + ": ")) << message;
+      EXPECT_TRUE(message.empty() || message.starts_with("task." + key)) << message;
     }
     EXPECT_GT(refused, 0) << kind.name;
   }
