@@ -14,7 +14,6 @@
 namespace tessera::task {
 namespace {
 
-constexpr int64_t kMostKernels = 4096;
 constexpr double kPolicyLength = 0.01, kValueLength = 1;  // of the rows of these maps, at first
 
 /// Rows and columns after a convolution and its 2 x 2 maxima.
@@ -44,18 +43,16 @@ std::vector<at::Tensor> parts_of(const PongAgentState& state) {
 }  // namespace
 
 void PongAgentConfig::check(int64_t size) const {
+  config::check_demands(*this, "agent");
   if (channels.empty() || channels.size() != kernels.size() || channels.size() != paddings.size())
     throw UsageError(
         "agent.channels, agent.kernels and agent.paddings have {}, {} and {} numbers, expected one "
         "for each convolution",
         channels.size(), kernels.size(), paddings.size());
   for (size_t i = 0; i < channels.size(); ++i) {
-    if (channels[i] < 1 || channels[i] > kMostKernels || kernels[i] < 1 ||
-        kernels[i] > kMostKernels || paddings[i] < 0 || paddings[i] >= kernels[i])
-      throw UsageError(
-          "agent: convolution {} has {} kernels of {} x {} with a padding of {}; expected 1 to {} "
-          "kernels, 1 to {} pixels wide, and a padding below that",
-          i + 1, channels[i], kernels[i], kernels[i], paddings[i], kMostKernels, kMostKernels);
+    check_argument(paddings[i] < kernels[i],
+                   "agent.paddings[{}] is {}, expected less than the kernels' width, {}", i,
+                   paddings[i], kernels[i]);
     size = reduced(size, kernels[i], paddings[i]);
     if (size < 1)
       throw UsageError(
@@ -63,7 +60,6 @@ void PongAgentConfig::check(int64_t size) const {
           "convolutions or smaller kernels",
           i + 1);
   }
-  check_sizes({{"hidden", hidden}});
   stm().check();
 }
 

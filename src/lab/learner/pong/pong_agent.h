@@ -35,15 +35,18 @@ struct PongAgentConfig {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("channels", channels, "kernels of each convolution");
-    field("kernels", kernels, "rows and columns of each convolution's kernels");
-    field("paddings", paddings, "empty pixels around what each convolution reads");
-    field("hidden", hidden, "width of the LSTM");
+    field("channels", channels, "kernels of each convolution", config::between(1, 4096));
+    field("kernels", kernels, "rows and columns of each convolution's kernels",
+          config::between(1, 4096));
+    field("paddings", paddings, "empty pixels around what each convolution reads",
+          config::at_least(0));
+    field("hidden", hidden, "width of the LSTM", kSizes);
     field("memory", memory, "what the agent remembers with");
-    field("slots", slots, "stm: queries, keys and values (n_q)");
-    field("width", width, "stm: the item memory is width x width (d)");
-    field("distilled", distilled, "stm: width that each relational matrix is distilled to (n_r)");
-    field("outputs", outputs, "stm: width of its output");
+    field("slots", slots, "stm: queries, keys and values (n_q)", kSizes);
+    field("width", width, "stm: the item memory is width x width (d)", kSizes);
+    field("distilled", distilled, "stm: width that each relational matrix is distilled to (n_r)",
+          kSizes);
+    field("outputs", outputs, "stm: width of its output", kSizes);
   }
 
   /// For frames of size x size. Throws UsageError that names the field and what it may be.

@@ -6,7 +6,6 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "lab/task/sequence/sequence_task.h"
 #include "tessera/base/error.h"
 
 namespace tessera::task {
@@ -119,13 +118,9 @@ std::span<const PongMove> moves_of(PongActions actions) {
 }
 
 void PongEnvironmentConfig::check() const {
-  game.check();
-  check_range(frame_skip, 0, 1000, "pong: frame_skip");
-  check_range(size, 1, pong::kFrameWidth, "pong: size");
+  config::check_demands(*this, "environment");
   if (pong::kFrameWidth % size != 0)
-    throw UsageError("pong: size is {}, expected a divisor of {}", size, pong::kFrameWidth);
-  check_range(most_noops, 0, 1000, "pong: most_noops");
-  check_range(longest_game, 1, 1'000'000, "pong: longest_game");
+    throw UsageError("environment.size is {}, expected a divisor of {}", size, pong::kFrameWidth);
 }
 
 PongEnvironment::PongEnvironment(const PongEnvironmentConfig& config, uint64_t seed)

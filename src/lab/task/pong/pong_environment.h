@@ -50,11 +50,15 @@ struct PongEnvironmentConfig {
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     field("game", game, "the game itself");
-    field("frame_skip", frame_skip, "frames that an action lasts; 0 and 1: each frame has its own");
-    field("size", size, "rows and columns that an agent sees; divides 160");
+    field("frame_skip", frame_skip, "frames that an action lasts; 0 and 1: each frame has its own",
+          config::between(0, 1000));
+    field("size", size, "rows and columns that an agent sees; divides 160",
+          config::between(1, pong::kFrameWidth));
     field("most_noops", most_noops,
-          "a game begins with 1 to this many frames without a move (0: none)");
-    field("longest_game", longest_game, "actions after which a game is ended");
+          "a game begins with 1 to this many frames without a move (0: none)",
+          config::between(0, 1000));
+    field("longest_game", longest_game, "actions after which a game is ended",
+          config::between(1, 1e6));
     field("actions", actions, "what an agent may choose from");
   }
 

@@ -4,16 +4,12 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "lab/task/sequence/sequence_task.h"
-#include "tessera/base/error.h"
-
 namespace tessera::task {
 namespace {
 
 using namespace pong;
 
-constexpr int64_t kMostPoints = 99;  // two digits on the screen
-constexpr double kLargestAim = 5;    // less than half a paddle: such a ball is still returned
+constexpr double kLargestAim = 5;  // less than half a paddle: such a ball is still returned
 
 double clamp_paddle(double top) {
   return std::clamp(top, kFieldTop, kFieldBottom - kPaddleHeight);
@@ -25,14 +21,8 @@ bool overlap(const PongBox& a, const PongBox& b) {
 
 }  // namespace
 
-void PongConfig::check() const {
-  check_range(points, 1, kMostPoints, "pong: points");
-  if (!(opponent_skill >= 0 && opponent_skill <= 1))
-    throw UsageError("pong: opponent_skill is {}, expected a number from 0 to 1", opponent_skill);
-}
-
 PongGame::PongGame(const PongConfig& config, uint64_t seed) : config_(config), random_(seed) {
-  config.check();
+  config::check_demands(config, "game");
   player_top_ = opponent_top_ = (kFieldTop + kFieldBottom - kPaddleHeight) / 2;
   serve_direction_ = random_.below(2) == 0 ? -1 : 1;
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 
+#include "tessera/base/config.h"
 #include "tessera/base/random.h"
 
 namespace tessera::task {
@@ -13,14 +14,12 @@ struct PongConfig {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("points", points, "points that end a game");
-    field(
-        "opponent_skill", opponent_skill,
-        "from 0 (stands still) to 1 (never misses): sets its speed and how late it sees the ball");
+    field("points", points, "points that end a game",
+          config::between(1, 99));  // two digits on the screen
+    field("opponent_skill", opponent_skill,
+          "sets its speed and how late it sees the ball: 0 stands still, 1 never misses",
+          config::between(0, 1));
   }
-
-  /// Throws UsageError that names the field and what it may be.
-  void check() const;
 };
 
 /// What a player does during one frame.

@@ -184,8 +184,9 @@ TEST(PongAgent, RefusesImpossibleSettingsAndFrames) {
   using Config = PongAgentConfig;
   EXPECT_THAT(message([](Config& c) { c.channels = {}; }), HasSubstr("have 0, 2 and 2 numbers"));
   EXPECT_THAT(message([](Config& c) { c.kernels = {5}; }), HasSubstr("have 2, 1 and 2 numbers"));
-  EXPECT_THAT(message([](Config& c) { c.channels[1] = 0; }), HasSubstr("convolution 2 has 0"));
-  EXPECT_THAT(message([](Config& c) { c.paddings[0] = 5; }), HasSubstr("with a padding of 5"));
+  EXPECT_THAT(message([](Config& c) { c.channels[1] = 0; }), HasSubstr("agent.channels[1] is 0"));
+  EXPECT_THAT(message([](Config& c) { c.paddings[0] = 5; }),
+              HasSubstr("agent.paddings[0] is 5, expected less"));
   EXPECT_THAT(message([](Config& c) { c.kernels[0] = 15; }), HasSubstr("nothing is left"));
   EXPECT_THAT(message([](Config& c) { c.hidden = 0; }), HasSubstr("hidden is 0"));
   EXPECT_THAT(message([](Config& c) { c.slots = 0; }), HasSubstr("slots is 0"));

@@ -121,7 +121,7 @@ TEST(PongTraining, ADamagedModelIsRefusedByItsSizes) {
   PongNetworkConfig wide;
   wide.agent.kernels[0] = INT64_MAX;
   wide.agent.paddings[0] = INT64_MAX - 1;
-  EXPECT_THAT(refusal(wide), HasSubstr("convolution 1 has 32 kernels of 9223372036854775807"));
+  EXPECT_THAT(refusal(wide), HasSubstr("model.agent.kernels[0] is 9223372036854775807"));
 }
 
 TEST(PongTraining, AnAgentRefusesTheStateOfAnother) {

@@ -172,12 +172,16 @@ TEST(PongEnvironment, RefusesImpossibleSettingsAndActions) {
     return message_of<UsageError>([&] { PongEnvironment(config, 1); });
   };
   using Config = PongEnvironmentConfig;
-  EXPECT_THAT(message([](Config& c) { c.frame_skip = -1; }), HasSubstr("pong: frame_skip is -1"));
-  EXPECT_THAT(message([](Config& c) { c.size = 0; }), HasSubstr("pong: size is 0"));
+  EXPECT_THAT(message([](Config& c) { c.frame_skip = -1; }),
+              HasSubstr("environment.frame_skip is -1"));
+  EXPECT_THAT(message([](Config& c) { c.size = 0; }), HasSubstr("environment.size is 0"));
   EXPECT_THAT(message([](Config& c) { c.size = 84; }), HasSubstr("expected a divisor of 160"));
-  EXPECT_THAT(message([](Config& c) { c.most_noops = -1; }), HasSubstr("pong: most_noops is -1"));
-  EXPECT_THAT(message([](Config& c) { c.longest_game = 0; }), HasSubstr("pong: longest_game is 0"));
-  EXPECT_THAT(message([](Config& c) { c.game.points = 0; }), HasSubstr("pong: points is 0"));
+  EXPECT_THAT(message([](Config& c) { c.most_noops = -1; }),
+              HasSubstr("environment.most_noops is -1"));
+  EXPECT_THAT(message([](Config& c) { c.longest_game = 0; }),
+              HasSubstr("environment.longest_game is 0"));
+  EXPECT_THAT(message([](Config& c) { c.game.points = 0; }),
+              HasSubstr("environment.game.points is 0"));
   EXPECT_EQ(message([](Config&) {}), "");
   PongEnvironment environment({}, 1);
   EXPECT_THROW(environment.act(6), UsageError);

@@ -152,8 +152,8 @@ TEST(PongGame, RefusesImpossibleSettings) {
   const auto message = [](const PongConfig& config) {
     return message_of<UsageError>([&] { PongGame(config, 1); });
   };
-  EXPECT_THAT(message({.points = 0}), HasSubstr("pong: points is 0"));
-  EXPECT_THAT(message({.points = 100}), HasSubstr("pong: points is 100"));
+  EXPECT_THAT(message({.points = 0}), HasSubstr("game.points is 0"));
+  EXPECT_THAT(message({.points = 100}), HasSubstr("game.points is 100"));
   EXPECT_THAT(message({.opponent_skill = -0.1}), HasSubstr("opponent_skill is -0.1"));
   EXPECT_THAT(message({.opponent_skill = NAN}), HasSubstr("opponent_skill is nan"));
   EXPECT_EQ(message({}), "");
