@@ -108,7 +108,7 @@ TEST_F(DataOfTasks, RecordsGamesOfPong) {
 TEST_F(DataOfTasks, RefusesWhatItCannotMake) {
   expect_all_refused(
       {{{"data", "copy", "--set", "bit=4"}, "did you mean 'bits'?"},
-       {{"data", "copy", "--set", "bits=0"}, "copy: bits is 0"},
+       {{"data", "copy", "--set", "bits=0"}, "task.bits is 0"},
        {{"data", "copy", "--split", "tests"}, "training, validation, test"},
        {{"data", "copy", "--count", "0"}, "the number of samples is 0"},
        {{"data", "regbench", "--set", "letter=4"}, "did you mean 'letters'?"},

@@ -29,14 +29,12 @@ constexpr std::array kSplits = {Split::kTraining, Split::kValidation, Split::kTe
 
 void check(const BabiConfig& config) {
   if (config.folder.empty())
-    throw UsageError("babi: no folder is given; `tessera data babi` writes one");
-  if (config.tasks.empty()) throw UsageError("babi: tasks is empty, expected some of 1 to 20");
-  check_range(config.most_sentences, 1, 10000, "babi: most_sentences");
-  for (size_t i = 0; i < config.tasks.size(); ++i) {
-    check_range(config.tasks[i], 1, kBabiTasks, "babi: a task");
-    if (std::count(config.tasks.begin(), config.tasks.end(), config.tasks[i]) > 1)
-      throw UsageError("babi: task {} is named twice", config.tasks[i]);
-  }
+    throw UsageError("data.folder is missing; `tessera data babi` writes one");
+  if (config.tasks.empty()) throw UsageError("data.tasks is empty, expected some of 1 to 20");
+  config::check_demands(config, "data");
+  for (const int64_t task : config.tasks)
+    if (std::ranges::count(config.tasks, task) > 1)
+      throw UsageError("data.tasks names task {} twice", task);
 }
 
 using Visitor = std::function<void(int64_t task, Split split, const BabiStory& story)>;

@@ -43,11 +43,12 @@ struct BabiConfig {
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     field("folder", folder, "folder with qa1_train.txt, qa1_valid.txt, qa1_test.txt and so on");
-    field("tasks", tasks, "which of the tasks 1 to 20");
+    field("tasks", tasks, "which of the tasks", config::between(1, kBabiTasks));
     // Differs from the paper's code: it means to keep 130 sentences in task 3, but compares a text
     // with a number there, so that it keeps 70, too.
     field("most_sentences", most_sentences,
-          "maximum number of sentences that are read of a story, the last ones");
+          "maximum number of sentences that are read of a story, the last ones",
+          config::between(1, 10000));
   }
 };
 

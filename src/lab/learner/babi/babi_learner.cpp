@@ -22,7 +22,7 @@ using config::Json;
 constexpr int64_t kEvaluationRows = 64;
 
 BabiTrainingConfig checked(const BabiTrainingConfig& config) {
-  check_range(config.validation_stories, 1, int64_t{1} << 40, "validation_stories");
+  config::check_demands(config, "");
   check_task_training(config.train);
   return config;
 }

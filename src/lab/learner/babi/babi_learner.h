@@ -27,8 +27,8 @@ struct BabiTrainingConfig {
   void visit_fields(Visitor&& field) {
     field("data", data, "which tasks, from which files");
     field("model", model, "its sizes; vocabulary and words are those of the data");
-    field("validation_stories", validation_stories,
-          "stories of each task that an evaluation reads");
+    field("validation_stories", validation_stories, "stories of each task that an evaluation reads",
+          config::between(1, 0x1p40));
     field("train", train, "how it is trained");
   }
 };

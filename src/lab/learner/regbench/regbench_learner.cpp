@@ -64,12 +64,14 @@ Json RegBenchTrainingConfig::to_json() const {
 }
 
 void RegBenchTrainingConfig::check() const {
-  constexpr int64_t kMost = int64_t{1} << 32;
   RegBench{task};
-  check_range(data.languages, train.batch, kMost, "data.languages");
+  config::check_demands(data, "data");
   check_task_training(train);
-  const bool trained = data.measured_on == MeasuredOn::kTrainedLanguages;
-  check_range(data.held_out, 1, trained ? data.languages : kMost, "data.held_out");
+  check_argument(data.languages >= train.batch,
+                 "data.languages is {}, expected at least train.batch, {}", data.languages,
+                 train.batch);
+  if (data.measured_on == MeasuredOn::kTrainedLanguages)
+    check_range(data.held_out, 1, data.languages, "data.held_out");
   const auto [kind, fields] = complete_model(*this);
   check_language_model(kind, fields);
 }

@@ -29,8 +29,10 @@ struct RegBenchData {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("languages", languages, "training languages, one sequence of each, again and again");
-    field("held_out", held_out, "validation sequences, and as many test sequences");
+    field("languages", languages, "training languages, one sequence of each, again and again",
+          config::between(1, 0x1p32));
+    field("held_out", held_out, "validation sequences, and as many test sequences",
+          config::between(1, 0x1p32));
     field("measured_on", measured_on, "languages of these sequences");
   }
 };

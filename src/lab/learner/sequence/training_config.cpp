@@ -106,9 +106,7 @@ TaskTrainingConfig TaskTrainingConfig::from_json(const Json& json, const std::st
 
 void TaskTrainingConfig::check() const {
   check_task_training(train);
-  check_range(data.training_samples, 0, int64_t{1} << 40, "data.training_samples");
-  check_range(data.test_samples, 1, int64_t{1} << 40, "data.test_samples");
-  check_range(data.growing_steps, 0, int64_t{1} << 40, "data.growing_steps");
+  config::check_demands(data, "data");
   if (data.training_samples > 0 && data.training_samples < train.batch)
     throw UsageError("data.training_samples is {}, expected at least train.batch, {}",
                      data.training_samples, train.batch);

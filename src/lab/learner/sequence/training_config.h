@@ -20,10 +20,13 @@ struct SampleSets {
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     field("training_samples", training_samples,
-          "samples to learn from, again and again (0: endless, each seen once)");
-    field("test_samples", test_samples, "samples that the trained model is measured on");
+          "samples to learn from, again and again (0: endless, each seen once)",
+          config::between(0, 0x1p40));
+    field("test_samples", test_samples, "samples that the trained model is measured on",
+          config::between(1, 0x1p40));
     field("growing_steps", growing_steps,
-          "updates in which the numbers of [training_task] grow to those of [task] (0: never)");
+          "updates in which the numbers of [training_task] grow to those of [task] (0: never)",
+          config::between(0, 0x1p40));
   }
 };
 

@@ -46,11 +46,8 @@ BabiStory simulate_story(int64_t task, uint64_t seed, int64_t index) {
 
 BabiSizes write_babi_folder(const std::filesystem::path& folder, int64_t task, uint64_t seed,
                             const BabiSizes& sizes) {
-  constexpr int64_t kMostQuestions = 10'000'000;
   check_range(task, 1, kBabiTasks, "babi: the task");
-  check_range(sizes.training, 1, kMostQuestions, "babi: training questions");
-  check_range(sizes.validation, 1, kMostQuestions, "babi: validation questions");
-  check_range(sizes.test, 1, kMostQuestions, "babi: test questions");
+  config::check_demands(sizes, "babi");
   const InterruptGuard guard;
   const auto write_split = [&](Split split, int64_t questions) {
     AtomicFile file(folder / babi_file_name(task, split));

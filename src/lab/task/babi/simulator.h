@@ -23,15 +23,15 @@ struct BabiSizes {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("training", training, "questions to train on");
-    field("validation", validation, "questions to validate on");
-    field("test", test, "questions to test on");
+    field("training", training, "questions to train on", config::between(1, 1e7));
+    field("validation", validation, "questions to validate on", config::between(1, 1e7));
+    field("test", test, "questions to test on", config::between(1, 1e7));
   }
 };
 
 /// Writes qa<task>_train.txt, qa<task>_valid.txt and qa<task>_test.txt into a folder, which is
 /// created, and returns how many questions they have. Each file appears whole or not at all. Throws
-/// UsageError on a task outside 1 … 20 or sizes outside 1 … 10,000,000; SystemError.
+/// UsageError on a task outside 1 … 20 or sizes out of bounds; SystemError.
 BabiSizes write_babi_folder(const std::filesystem::path& folder, int64_t task, uint64_t seed,
                             const BabiSizes& sizes);
 

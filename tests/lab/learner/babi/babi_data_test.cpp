@@ -198,7 +198,7 @@ TEST_F(BabiFolder, RefusesWhatIsNotThere) {
   EXPECT_THROW(BabiData(BabiConfig{}), UsageError);
   BabiConfig wrong = config();
   wrong.tasks = {1, 1};
-  EXPECT_EQ(message_of<UsageError>([&] { BabiData{wrong}; }), "babi: task 1 is named twice");
+  EXPECT_EQ(message_of<UsageError>([&] { BabiData{wrong}; }), "data.tasks names task 1 twice");
   wrong.tasks = {};
   EXPECT_THROW(BabiData{wrong}, UsageError);
   wrong.tasks = {21};
