@@ -61,8 +61,8 @@ void write_samples(const std::string& out, const std::string& tensors,
   if (!out.empty() || tensors.empty()) write_lines(out, lines);
 }
 
-void run_task(const std::string& kind, const TaskOptions& options) {
-  const auto task = task::make_task(kind, with_settings(options.settings));
+void run_task(const task::TaskKind& kind, const TaskOptions& options) {
+  const auto task = kind.make(with_settings(options.settings));
   if (options.levels) return print_levels(*task);
   const uint64_t seed = task::split_seed(options.seed, options.split);
   write_samples(
@@ -97,8 +97,8 @@ void add_task(Verb& data, const task::TaskKind& kind) {
   verb.flag("--levels", options->levels, "Only print the scores of trivial strategies")
       .excludes(files.out)
       .excludes(files.tensors);
-  verb.footer([fields = kind.fields] { return fields; });
-  verb.run([name = kind.name, options] { run_task(name, *options); });
+  verb.footer([&kind] { return kind.fields; });
+  verb.run([&kind, options] { run_task(kind, *options); });
 }
 
 struct BabiOptions {

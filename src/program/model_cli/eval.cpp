@@ -72,7 +72,7 @@ std::unique_ptr<task::SequenceTask> task_of(const EvalArguments& options) {
   if (options.task.empty() && options.job.data.empty())
     throw UsageError("this model does not read text: give --task KIND, or --data FILE of samples");
   if (options.task.empty()) return std::make_unique<task::FileTask>(options.job.data);
-  return task::make_task(options.task, with_settings(options.settings));
+  return task::task_kind(options.task).make(with_settings(options.settings));
 }
 
 void refuse_what_is_for_texts(const EvalArguments& options) {

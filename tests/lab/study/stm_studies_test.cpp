@@ -369,15 +369,15 @@ int64_t marked_lines(const task::SequenceTask& task) {
 
 TEST(SolvedSamples, MarkTheClosedWayThroughTheAnswer) {
   for (const char* name : {"convex-hull", "travelling-salesman"}) {
-    const auto task = task::make_task(name, {{"max_points", 8}});
+    const auto task = task::task_kind(name).make({{"max_points", 8}});
     EXPECT_EQ(marked_lines(*task), std::ssize(task->describe(3, 0).at("answer"))) << name;
   }
 }
 
 TEST(SolvedSamples, MarkTheEdgesOfPathAndTree) {
-  const auto path = task::make_task("shortest-path", Json::object());
+  const auto path = task::task_kind("shortest-path").make(Json::object());
   EXPECT_EQ(marked_lines(*path), std::ssize(path->describe(3, 0).at("answer")) - 1);
-  const auto tree = task::make_task("spanning-tree", Json::object());
+  const auto tree = task::task_kind("spanning-tree").make(Json::object());
   const Json sample = tree->describe(3, 0);
   EXPECT_EQ(marked_lines(*tree), std::ssize(sample.at("features")) - 1);
   EXPECT_EQ(stm_study::solved_samples(*tree, 3, 1).numbers().rows().size(),

@@ -85,7 +85,7 @@ TrainConfig default_task_training() {
 
 std::unique_ptr<SequenceTask> make_task(Json table) {
   const std::string name = taken_name(table);
-  return make_task(name, table);
+  return task_kind(name).make(table);
 }
 
 TaskTrainingConfig TaskTrainingConfig::from_json(const Json& json, const std::string& where) {
@@ -179,7 +179,7 @@ Json TaskTrainingConfig::complete_task() const {
   Json settings = task;
   const std::string name = taken_name(settings);
   Json complete = {{"name", name}};
-  complete.update(complete_settings(name, settings));
+  complete.update(task_kind(name).complete(settings));
   return complete;
 }
 

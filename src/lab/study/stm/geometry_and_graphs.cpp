@@ -106,7 +106,7 @@ std::vector<TrainedContestant<task::TaskLearner>> compare_on_combinatorial(
   auto models = compare_models(context, task_name, settings,
                                with_published(std::move(contestants), published), unlike);
   constexpr int64_t kShown = 4;
-  const auto task = task::make_task(task_name, config::to_json(settings.task));
+  const auto task = task::task_kind(task_name).make(config::to_json(settings.task));
   context.results().add_chart(
       "samples", std::make_unique<Sketches>(solved_samples(*task, context.seed(), kShown)),
       "As figure 5: the ground truth is blue.");
@@ -144,7 +144,7 @@ void compare_on_points(StudyContext& context, const std::string& task_name,
     if (points < fewest || points > most) continue;
     Task of_points = settings.task;
     of_points.min_points = of_points.max_points = points;
-    const auto task = task::make_task(task_name, config::to_json(of_points));
+    const auto task = task::task_kind(task_name).make(config::to_json(of_points));
     for (const auto& model : models) {
       if (!scores.contains(model.name)) continue;
       const Spread found = accuracy_on(*task, model, context.progress());

@@ -135,7 +135,7 @@ void recipes(StudyContext& context) {
   for (const Contestant& model : models)
     for (const Try& one : tries_of(model, settings)) training_of(context, settings, one).check();
   const ShownMetric metric =
-      task::shown_metrics(*task::make_task(settings.task, sizes_of(settings))).front();
+      task::shown_metrics(*task::task_kind(settings.task).make(sizes_of(settings))).front();
   Table table("What was tried, with the score of the test",
               {"model", "rate", "how", "parameters", "validation loss", metric.label});
   StudyResults& results = context.results();

@@ -32,16 +32,6 @@ TaskKind task_kind_of(const std::string& name, const std::string& summary) {
           [read](const config::Json& settings) { return config::to_json(read(settings)); }};
 }
 
-const TaskKind& task_kind(const std::string& name) {
-  std::vector<std::string> names;
-  for (const TaskKind& kind : task_kinds()) {
-    if (kind.name == name) return kind;
-    names.push_back(kind.name);
-  }
-  throw UsageError("there is no task '{}' here; expected one of: {}{}", name,
-                   fmt::join(names, ", "), suggestion(name, names));
-}
-
 }  // namespace
 
 const std::vector<TaskKind>& task_kinds() {
@@ -75,12 +65,14 @@ const std::vector<TaskKind>& task_kinds() {
   return all;
 }
 
-std::unique_ptr<SequenceTask> make_task(const std::string& name, const config::Json& settings) {
-  return task_kind(name).make(settings);
-}
-
-config::Json complete_settings(const std::string& name, const config::Json& settings) {
-  return task_kind(name).complete(settings);
+const TaskKind& task_kind(const std::string& name) {
+  std::vector<std::string> names;
+  for (const TaskKind& kind : task_kinds()) {
+    if (kind.name == name) return kind;
+    names.push_back(kind.name);
+  }
+  throw UsageError("there is no task '{}' here; expected one of: {}{}", name,
+                   fmt::join(names, ", "), suggestion(name, names));
 }
 
 }  // namespace tessera::task

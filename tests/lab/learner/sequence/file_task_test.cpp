@@ -44,7 +44,7 @@ class FileTasks : public testing::Test {
 TEST_F(FileTasks, HaveTheSamplesOfTheTaskThatWroteThem) {
   for (const TaskKind& kind : task_kinds()) {
     SCOPED_TRACE(kind.name);
-    const auto named = make_task(kind.name, config::Json::object());
+    const auto named = kind.make(config::Json::object());
     write_tensors(*named, 3, 0, 5, folder_ / "some.safetensors");
     const FileTask read(folder_ / "some.safetensors");
     EXPECT_EQ(read.shape(), named->shape());
@@ -175,7 +175,7 @@ TaskTrainingConfig tiny() {
 }
 
 TEST_F(FileTasks, AreTrainedOn) {
-  const auto copy = make_task("copy", {{"bits", 3}, {"max_length", 2}});
+  const auto copy = task_kind("copy").make({{"bits", 3}, {"max_length", 2}});
   config::Json files;
   for (const char* part : {"file", "validation", "test"}) {
     files[part] = (folder_ / part).native() + ".safetensors";

@@ -21,7 +21,7 @@ TEST(TaskKinds, EachHasSamplesLevelsAndHelp) {
   EXPECT_EQ(task_kinds().size(), 13u);
   for (const TaskKind& kind : task_kinds()) {
     SCOPED_TRACE(kind.name);
-    const auto task = make_task(kind.name, config::Json::object());
+    const auto task = kind.make(config::Json::object());
     const auto shape = task->shape();
     EXPECT_TRUE((shape.vocabulary > 0) != (shape.input_width > 0));
     EXPECT_EQ(task->describe(0, 3)["index"], 3);
@@ -38,22 +38,23 @@ TEST(TaskKinds, EachHasSamplesLevelsAndHelp) {
 }
 
 TEST(TaskKinds, SettingsReachTheTask) {
-  EXPECT_EQ(make_task("copy", {{"bits", 6}})->shape().output_width, 6);
-  EXPECT_EQ(make_task("relational-recall", {{"form", "authors"}})->describe(0, 0)["items"].size(),
-            3u);
+  EXPECT_EQ(task_kind("copy").make({{"bits", 6}})->shape().output_width, 6);
+  EXPECT_EQ(
+      task_kind("relational-recall").make({{"form", "authors"}})->describe(0, 0)["items"].size(),
+      3u);
 }
 
 TEST(TaskKinds, RefuseUnknownNames) {
-  EXPECT_THAT(message_of<UsageError>([] { make_task("copi", config::Json::object()); }),
+  EXPECT_THAT(message_of<UsageError>([] { task_kind("copi"); }),
               testing::AllOf(testing::StartsWith("there is no task 'copi' here; expected one of: "
                                                  "associative-retrieval, nth-farthest, "),
                              testing::EndsWith("; did you mean 'copy'?")));
   EXPECT_THAT(message_of<UsageError>([] {
-                make_task("copy", {{"bit", 6}});
+                task_kind("copy").make({{"bit", 6}});
               }),
               HasSubstr("task: unknown key 'bit'; did you mean 'bits'?"));
   EXPECT_THAT(message_of<UsageError>([] {
-                make_task("copy", {{"bits", 0}});
+                task_kind("copy").make({{"bits", 0}});
               }),
               HasSubstr("task.bits is 0"));
 }
@@ -61,12 +62,10 @@ TEST(TaskKinds, RefuseUnknownNames) {
 TEST(TaskKinds, RefuseSizesByTheirKeys) {
   for (const TaskKind& kind : task_kinds()) {
     int refused = 0;
-    const config::Json settings = complete_settings(kind.name, config::Json::object());
+    const config::Json settings = kind.complete(config::Json::object());
     for (const auto& [key, value] : settings.items()) {
       if (!value.is_number_integer()) continue;
-      const std::string message = message_of<UsageError>([&] {
-        make_task(kind.name, {{key, -5}});
-      });
+      const std::string message = message_of<UsageError>([&] { kind.make({{key, -5}}); });
       refused += message.empty() ? 0 : 1;
       EXPECT_TRUE(message.empty() || message.starts_with("task." + key)) << message;
     }
@@ -84,7 +83,7 @@ TEST(Split, SetsHaveDifferentSeeds) {
 }
 
 TEST(SampleFile, HoldsOneObjectALine) {
-  const auto task = make_task("copy", {{"bits", 4}, {"max_length", 2}});
+  const auto task = task_kind("copy").make({{"bits", 4}, {"max_length", 2}});
   std::string text;
   write_jsonl(*task, 1, 5, 3, [&](std::string_view line) { text += line; });
   EXPECT_EQ(text, task->describe(1, 5).dump() + "\n" + task->describe(1, 6).dump() + "\n" +
@@ -95,7 +94,7 @@ TEST(SampleFile, HoldsOneObjectALine) {
 
 TEST(SampleFile, HoldsTheTensorsOfABatch) {
   const test::TemporaryFolder folder;
-  const auto task = make_task("convex-hull", {{"max_points", 6}});
+  const auto task = task_kind("convex-hull").make({{"max_points", 6}});
   write_tensors(*task, 1, 5, 3, folder / "batch.safetensors");
   const auto file = safetensors::File::open(folder / "batch.safetensors");
   const auto arrays = make_arrays(*task, 1, std::vector<int64_t>{5, 6, 7}, BatchSizes::kOwn);
