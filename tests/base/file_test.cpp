@@ -63,6 +63,20 @@ TEST(AtomicFileDeathTest, IsForThoseWhomTheUmaskLetsReadIt) {
       testing::ExitedWithCode(0), "");
 }
 
+TEST(AtomicFile, IsForThoseWhomTheFileBeforeItWasFor) {
+  const TemporaryFolder folder;
+  const auto path = folder / "file";
+  write_file(path, "text");
+  std::filesystem::permissions(path, std::filesystem::perms(0604));
+  const bool is_root = ::getuid() == 0;
+  if (is_root) ASSERT_EQ(::chown(path.c_str(), 65534, 65534), 0);
+  write_file(path, "other");
+  struct ::stat found;
+  ASSERT_EQ(::stat(path.c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0777, 0604u);
+  EXPECT_EQ(found.st_uid, is_root ? 65534 : ::getuid());
+}
+
 TEST(AtomicFile, CreatesItsFolderAndNamesWhatCannotBeWritten) {
   const TemporaryFolder folder;
   write_file(folder / "a/b/c", "deep");

@@ -43,6 +43,13 @@ TEST_F(HistoryTest, SaysWhatWasForgotten) {
   EXPECT_EQ(event["digest_after"], digest(store()));
 }
 
+TEST_F(HistoryTest, GoesOnInALineOfItsOwn) {
+  overwrite(history(), R"({"edited":"by hand"})");
+  forget(store(), "1");
+  ASSERT_EQ(events().size(), 2u);
+  EXPECT_EQ(events()[1]["event"], "forgotten");
+}
+
 TEST_F(HistoryTest, HasNeitherWhatIsReplacedNorAnythingWhereItIsNotKept) {
   memorize(store(), "1", document_text(3), Duplicates::kReplace);
   EXPECT_EQ(events().size(), 0u);

@@ -88,6 +88,26 @@ TEST_F(StoreTest, MergedShardsAreTheWhole) {
   EXPECT_EQ(digest(store("twice")), digest(whole));
 }
 
+TEST_F(StoreTest, AMergedDocumentHasTheMetadataOfAllStores) {
+  const auto one = store_of("one", {1}), two = store_of("two", {1});
+  const auto describe = [](const auto& store, const Metadata& metadata) {
+    MemoWriter writer(store);
+    writer.memorize("1", document_text(1), Duplicates::kReplace, {}, metadata);
+    writer.checkpoint();
+  };
+  describe(one, {{"author", "David"}, {"kind", "psalm"}});
+  describe(two, {{"author", "David"}, {"case", "77"}});
+  merge_stores(store("merged"), {one, two});
+  const MemoStore merged(store("merged"));
+  EXPECT_EQ(merged.ledger().details(merged.ledger().get("1")).metadata,
+            (Metadata{{"author", "David"}, {"case", "77"}, {"kind", "psalm"}}));
+  describe(two, {{"author", "Paul"}});
+  EXPECT_THAT(message_of<UsageError>([&] {
+                merge_stores(store("other"), {one, two});
+              }),
+              HasSubstr("a document '1', with author=David and author=Paul"));
+}
+
 TEST_F(StoreTest, MergesOnlyWhatFits) {
   const auto one = store_of("one", {1, 2}), same = store_of("same", {2, 3}),
              other = store_of("other", {3});

@@ -73,6 +73,8 @@ void print_outcome(const jobs::Memorize::Answer& answer, bool json) {
   const store::StoredDocument& document = answer.document;
   if (json)
     print_json(answer.json());
+  else if (answer.outcome == store::Memorized::kDescribed)
+    fmt::print("{}: has other metadata\n", document.id);
   else if (answer.outcome != store::Memorized::kUnchanged)
     fmt::print("{}: {} tokens, {} pairs{}\n", document.id, document.tokens, document.pairs,
                answer.outcome == store::Memorized::kReplaced ? ", replaced" : "");
@@ -92,7 +94,8 @@ void warn_if_overfull(const store::MemoWriter& writer, const jobs::Admitted& adm
 void print_counts(const jobs::Files::Answer& answer) {
   std::array<int64_t, enum_names(store::Memorized{}).size()> counts{};
   for (const auto& document : answer.documents) ++counts[static_cast<size_t>(document.outcome)];
-  say("{} new, {} replaced, {} unchanged{}\n", counts[0], counts[1], counts[2],
+  say("{} new, {} replaced, {} unchanged{}{}\n", counts[0], counts[1], counts[2],
+      counts[3] == 0 ? "" : fmt::format(", {} with other metadata", counts[3]),
       answer.pruned.empty() ? "" : fmt::format(", {} forgotten", answer.pruned.size()));
 }
 

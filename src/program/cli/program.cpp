@@ -39,8 +39,9 @@ int run(int argc, char** argv, const std::function<void(Verb&)>& add_verbs,
   const auto action = program.parse(argc, argv);
   run_action(threads, action);
   // Results that did not reach their reader are a failure: the disk behind a redirection is full.
-  if (std::fflush(stdout) != 0 || std::ferror(stdout))
-    throw SystemError("standard output", "write", errno);
+  errno = 0;
+  if (std::fflush(stdout) != 0) throw SystemError("standard output", "write", errno);
+  if (std::ferror(stdout)) throw SystemError("standard output: cannot write all of it");
   return kDone;
 }
 

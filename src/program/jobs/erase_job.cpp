@@ -1,7 +1,6 @@
 #include "program/jobs/erase_job.h"
 
 #include <fmt/format.h>
-#include <fnmatch.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <set>
 #include <sstream>
 
+#include "program/jobs/glob.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/base/utf8.h"
@@ -25,10 +25,13 @@ using config::Json;
 using store::MemoStore;
 using store::StoredDocument;
 
-bool contains(const MemoStore& store, const StoredDocument& document, const std::string& text) {
-  return !store::find_text(text, store::Matching::kLetters, document.id,
-                           store::memorized_text(store.ledger(), store.tokenizer(), document),
+bool text_contains(std::string_view text, const std::string& sought) {
+  return !store::find_text(sought, store::Matching::kLetters, "", text,
                            [](const store::MatchThere&) { return false; });
+}
+
+bool contains(const MemoStore& store, const StoredDocument& document, const std::string& sought) {
+  return text_contains(store::memorized_text(store.ledger(), store.tokenizer(), document), sought);
 }
 
 /// The documents that an id or a glob names. Throws UsageError where there is none.
@@ -45,7 +48,7 @@ std::set<std::string> named(const MemoStore& store, const std::vector<StoredDocu
     if (std::ranges::find(unerased, id) != unerased.end()) continue;
     bool is_glob_of_any = false;
     for (const StoredDocument& document : all) {
-      if (::fnmatch(id.c_str(), document.id.c_str(), 0) != 0) continue;
+      if (!glob_matches(id, document.id)) continue;
       found.insert(document.id);
       is_glob_of_any = true;
     }
@@ -57,6 +60,8 @@ std::set<std::string> named(const MemoStore& store, const std::vector<StoredDocu
 std::vector<StoredDocument> chosen(const Erase& erase, const MemoStore& store) {
   check_argument(!erase.ids.empty() || !erase.containing.empty() || !erase.meta.empty(),
                  "say what to forget: ids, containing or meta");
+  check_argument(erase.containing.empty() || !text_contains(" ", erase.containing),
+                 "containing is white space, which every document contains");
   std::vector<StoredDocument> documents = store.ledger().documents();
   const std::set<std::string> ids = named(store, documents, erase.ids);
   const store::Metadata meta = parse_metadata("meta", erase.meta);
@@ -82,12 +87,10 @@ void check_certificate_can_be_written(const Erase& erase, const fs::path& store)
   check_outside(store, "certificate", erase.certificate);
   const fs::path folder = fs::absolute(erase.certificate).parent_path();
   if (::access(folder.c_str(), W_OK) != 0) throw SystemError(erase.certificate, "write", errno);
-  std::error_code unknown;
   for (const fs::path& file : {fs::path(erase.certificate), erase.page()}) {
-    check_argument(!fs::is_directory(file, unknown),
-                   "'{}' is a folder; the certificate needs a file", file.native());
-    check_argument(!fs::equivalent(file, erase.key, unknown),
-                   "'{}' is the key; the certificate needs another file", file.native());
+    check_argument(!fs::exists(fs::symlink_status(file)),
+                   "'{}' is there already; a certificate cannot be made again, so name a new file",
+                   file.native());
     check_writable(file);
   }
   Json nothing = Json::object();
@@ -181,8 +184,9 @@ void write_certificate(const Erase& erase, const store::Certificate& certificate
   } catch (const SystemError& error) {
     throw SystemError(
         fmt::format(
-            "{}; the documents are forgotten, but their certificate or its page was not written",
-            error.what()),
+            "{}; the documents are forgotten, but their certificate or its page was not written; "
+            "it is\n{}",
+            error.what(), json.dump(2)),
         error.code());
   }
 }

@@ -1,15 +1,16 @@
 #include "program/jobs/file_jobs.h"
 
-#include <fnmatch.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <iostream>
+#include <iterator>
 #include <map>
 #include <set>
 #include <sstream>
 
+#include "program/jobs/glob.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/base/machine.h"
@@ -33,7 +34,7 @@ constexpr size_t kSample = 1 << 16;  // bytes that tell how many tokens a text h
 std::vector<std::string> globs_of(const fs::path& folder) {
   std::vector<std::string> globs;
   const fs::path path = folder / kIgnoreFile;
-  if (!is_there(path)) return globs;
+  if (!fs::exists(fs::symlink_status(path))) return globs;
   std::istringstream lines(read_file(path));
   if (lines.str().starts_with("\uFEFF")) lines.ignore(3);  // a byte order mark
   for (std::string line; std::getline(lines, line);) {
@@ -51,18 +52,25 @@ std::vector<std::string> globs_of(const fs::path& folder) {
 bool matches(const std::vector<std::string>& globs, const fs::path& relative) {
   return std::ranges::any_of(globs, [&](std::string glob) {
     if (glob.ends_with('/')) glob.pop_back();
-    if (glob.find('/') == std::string::npos)
-      return ::fnmatch(glob.c_str(), relative.filename().c_str(), 0) == 0;
+    if (glob.find('/') == std::string::npos) return glob_matches(glob, relative.filename());
     if (glob.starts_with('/')) glob.erase(0, 1);
-    return ::fnmatch(glob.c_str(), relative.c_str(), FNM_PATHNAME) == 0;
+    return glob_matches(glob, relative, FNM_PATHNAME);
   });
 }
 
+/// Documents of a request, and what may stand for others that it does not name.
+struct Listing {
+  std::vector<FileDocument> documents;
+  std::vector<std::string> passed_over;  ///< paths as ids have them: links, and folders of nothing
+};
+
 /// Every regular file below a folder with its path within it, in the order of these; hidden ones,
-/// links and what is excluded left out. on_unlisted: told what cannot be listed.
+/// links, the store itself and what is excluded left out. on_unlisted: told what cannot be listed.
 template <typename OnUnlisted>
 std::vector<std::pair<std::string, std::string>> files_below(const fs::path& folder,
                                                              std::vector<std::string> globs,
+                                                             const fs::path& store,
+                                                             std::vector<std::string>& passed_over,
                                                              const OnUnlisted& on_unlisted) {
   for (auto& glob : globs_of(folder)) globs.push_back(std::move(glob));
   std::vector<std::pair<std::string, std::string>> files;
@@ -76,12 +84,16 @@ std::vector<std::pair<std::string, std::string>> files_below(const fs::path& fol
   for (auto entry = fs::recursive_directory_iterator(folder);
        entry != fs::recursive_directory_iterator();) {
     const fs::path path = entry->path(), relative = path.lexically_relative(folder);
-    const bool left_out = path.filename().native().starts_with('.') || matches(globs, relative);
     const fs::file_type type = entry->symlink_status().type();  // links may lead nowhere
-    if (type == fs::file_type::directory && (left_out || !is_listed(path)))
+    const bool is_folder = type == fs::file_type::directory;
+    const bool left_out = path.filename().native().starts_with('.') || matches(globs, relative) ||
+                          (is_folder && fs::equivalent(path, store, failure));
+    if (is_folder && (left_out || !is_listed(path)))
       entry.disable_recursion_pending();
     else if (!left_out && type == fs::file_type::regular)
       files.emplace_back(relative.native(), path.native());
+    else if (!left_out && (!is_folder || fs::is_empty(path)))
+      passed_over.push_back(relative.native());
     entry.increment(failure);
     if (failure) throw SystemError(path.native(), "read", failure.value());
   }
@@ -106,19 +118,22 @@ std::vector<FileDocument> documents_in(const std::string& id, const std::string&
 }
 
 template <typename OnUnlisted>
-std::vector<FileDocument> documents_of(const Files& files, const std::string& path,
-                                       const OnUnlisted& on_unlisted) {
-  if (path == "-") return {{"", "standard input", read_standard_input()}};
-  if (!is_there(path)) {
+Listing listing_of(const Files& files, const std::string& path, const fs::path& store,
+                   const OnUnlisted& on_unlisted) {
+  Listing listing;
+  if (path == "-") {
+    listing.documents.push_back({"", "standard input", read_standard_input()});
+  } else if (!is_there(path)) {
     on_unlisted(SystemError(path, "open", ENOENT));
-    return {};
+  } else if (!fs::is_directory(path)) {
+    listing.documents = documents_in(fs::path(path).filename(), path, files.plain);
+  } else {
+    for (const auto& [id, file] :
+         files_below(path, files.exclude, store, listing.passed_over, on_unlisted))
+      for (auto& document : documents_in(id, file, files.plain))
+        listing.documents.push_back(std::move(document));
   }
-  if (!fs::is_directory(path)) return documents_in(fs::path(path).filename(), path, files.plain);
-  std::vector<FileDocument> documents;
-  for (const auto& [id, file] : files_below(path, files.exclude, on_unlisted))
-    for (auto& document : documents_in(id, file, files.plain))
-      documents.push_back(std::move(document));
-  return documents;
+  return listing;
 }
 
 /// Why `document` cannot have the id that `other` has.
@@ -131,9 +146,9 @@ UsageError same_id(const FileDocument& document, const FileDocument& other) {
       other.name, document.name, document.id);
 }
 
-/// The documents of the request, each with an id of its own; of two with one id the first.
+/// What the request names, each document with an id of its own; of two with one id the first.
 /// refusals: gets what is left out, where the request keeps going.
-std::vector<FileDocument> list_documents(const Files& files, std::vector<std::string>& refusals) {
+Listing list(const Files& files, const fs::path& store, std::vector<std::string>& refusals) {
   const auto leave_out = [&](const auto& error) {
     if (!files.keep_going) throw error;
     refusals.push_back(error.what());
@@ -143,26 +158,45 @@ std::vector<FileDocument> list_documents(const Files& files, std::vector<std::st
     leave_out(error);
   };
   std::vector<FileDocument> documents;
-  for (const auto& file : files.files)
-    for (auto& document : documents_of(files, file, on_unlisted))
-      documents.push_back(std::move(document));
+  Listing distinct;
+  for (const auto& file : files.files) {
+    Listing more = listing_of(files, file, store, on_unlisted);
+    std::ranges::move(more.documents, std::back_inserter(documents));
+    std::ranges::move(more.passed_over, std::back_inserter(distinct.passed_over));
+  }
   if (files.id) {
     if (documents.size() > 1)
       throw UsageError("--id names one document, but there are {}", documents.size());
     for (auto& document : documents) document.id = *files.id;
   }
-  std::vector<FileDocument> distinct;
   std::map<std::string, size_t> places;
   for (auto& document : documents) {
     if (document.id.empty() && !files.id)
       throw UsageError("standard input has no name; give it one with --id");
-    const auto [known, is_new] = places.emplace(document.id, distinct.size());
+    const auto [known, is_new] = places.emplace(document.id, distinct.documents.size());
     if (is_new)
-      distinct.push_back(std::move(document));
+      distinct.documents.push_back(std::move(document));
     else
-      leave_out(same_id(document, distinct[known->second]));
+      leave_out(same_id(document, distinct.documents[known->second]));
   }
+  if (files.shards > 1) std::ranges::sort(distinct.documents, {}, &FileDocument::id);
   return distinct;
+}
+
+/// Throws where the store holds documents of what was passed over: they may not be gone.
+void check_nothing_is_missed(const store::Ledger& ledger,
+                             const std::vector<std::string>& passed_over) {
+  std::set<std::string> ids;
+  for (const auto& document : ledger.documents()) ids.insert(document.id);
+  for (const auto& path : passed_over) {
+    auto held = ids.lower_bound(path);
+    if (held != ids.end() && *held != path) held = ids.lower_bound(path + "/");
+    if (held != ids.end() && (*held == path || held->starts_with(path + "/")))
+      throw DataError(path,
+                      "is a link or an empty folder, and the store holds '{}': is its disk away? "
+                      "--prune would forget it; exclude '{}' if that is meant",
+                      *held, path);
+  }
 }
 
 store::Duplicates duplicates_of(const Files& files) {
@@ -227,7 +261,8 @@ Admitted Files::admitted(const store::MemoWriter& writer) const {
   admitted.metadata = parse_metadata("meta", meta);
   double pairs = static_cast<double>(writer.ledger().totals().pairs);
   size_t number = 0;
-  const std::vector<FileDocument> documents = list_documents(*this, admitted.refusals);
+  const auto [documents, passed_over] = list(*this, writer.path(), admitted.refusals);
+  if (prune) check_nothing_is_missed(writer.ledger(), passed_over);
   for (const FileDocument& document : documents) {
     if (number++ % shards != shard % shards) continue;
     admitted.named.push_back(document.id);

@@ -66,7 +66,7 @@ struct Files {
           "given several times");
     field("exclude", exclude,
           "GLOB: leave out files and folders below a folder, by name or, with a /, by path; the "
-          "lines of a file .tesseraignore in a folder do the same");
+          "lines of a file .tesseraignore in a folder that is named do the same");
     field("plain", plain, "read every file as it is, a page in HTML with its tags");
     field("no_times", no_times, "do not keep when the documents were memorized");
     field("keep_going", keep_going,

@@ -113,7 +113,14 @@ AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
     descriptor_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
     if (descriptor_ < 0) throw SystemError(path_.native(), "create", errno);
   } while (!lock_unfinished(descriptor_));
-  ::fchmod(descriptor_, by_umask(0666));
+  struct ::stat known;
+  if (::stat(path_.c_str(), &known) != 0) {
+    ::fchmod(descriptor_, by_umask(0666));
+    return;
+  }
+  // As the file that it replaces: root may work on what a service reads.
+  const bool same_owner = ::fchown(descriptor_, known.st_uid, known.st_gid) == 0;
+  ::fchmod(descriptor_, same_owner ? known.st_mode & 0777 : by_umask(known.st_mode & 0777));
 }
 
 AtomicFile::~AtomicFile() {

@@ -97,7 +97,7 @@ Memorized MemoWriter::memorize(const std::string& id, std::string_view text, Dup
   if (text.empty()) throw TextError(id, "is empty; there is nothing to memorize");
   of_text([&] { utf8::check_text(text, id); });
   const auto known = ledger_.find(id);
-  if (known && keep(*known, text, metadata)) return Memorized::kUnchanged;
+  if (const auto kept = known ? keep(*known, text, metadata) : std::nullopt) return *kept;
   load();
   const auto started = Clock::now();
   auto transaction = ledger_.transaction();
@@ -119,15 +119,15 @@ Memorized MemoWriter::memorize(const std::string& id, std::string_view text, Dup
   return known ? Memorized::kReplaced : Memorized::kNew;
 }
 
-/// Whether a stored document has this text; then its details are brought up to date.
-bool MemoWriter::keep(const StoredDocument& known, std::string_view text,
-                      const Metadata& metadata) {
+/// Brings a stored document's details up to date, if it has this text.
+std::optional<Memorized> MemoWriter::keep(const StoredDocument& known, std::string_view text,
+                                          const Metadata& metadata) {
   const DocumentDetails before = ledger_.details(known);
   DocumentDetails details{std::ssize(text), before.memorized, text_digest(text), metadata};
   details.metadata.insert(before.metadata.begin(), before.metadata.end());
-  if (known_details(ledger_, tokenizer(), known).digest != details.digest) return false;
+  if (known_details(ledger_, tokenizer(), known).digest != details.digest) return std::nullopt;
   if (details != before) describe(known.id, details);
-  return true;
+  return details.metadata == before.metadata ? Memorized::kUnchanged : Memorized::kDescribed;
 }
 
 void MemoWriter::describe(const std::string& id, const DocumentDetails& details) {

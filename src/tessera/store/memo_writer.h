@@ -23,10 +23,11 @@ enum class Duplicates { kRefuse, kReplace };
 /// Whether a store keeps when a document was memorized.
 enum class Times { kKept, kNone };
 
-/// What memorize() did. kUnchanged: the store already held the same text under this id.
-enum class Memorized { kNew, kReplaced, kUnchanged };
-constexpr std::array<std::string_view, 3> enum_names(Memorized) {
-  return {"new", "replaced", "unchanged"};
+/// What memorize() did. kUnchanged: the store already held the same text under this id. kDescribed:
+/// that, and it has other metadata now.
+enum class Memorized { kNew, kReplaced, kUnchanged, kDescribed };
+constexpr std::array<std::string_view, 4> enum_names(Memorized) {
+  return {"new", "replaced", "unchanged", "described"};
 }
 
 /// A text that cannot be memorized, whatever the store holds.
@@ -51,6 +52,7 @@ class MemoWriter {
   /// MemoStore.
   explicit MemoWriter(const std::filesystem::path& folder);
 
+  const std::filesystem::path& path() const { return folder_.path(); }
   const StoreConfig& config() const { return folder_.config(); }
   const Tokenizer& tokenizer() const { return folder_.tokenizer(); }
   const Ledger& ledger() const { return ledger_; }
@@ -104,7 +106,8 @@ class MemoWriter {
 
   void finish_erasure();
   void index_documents();
-  bool keep(const StoredDocument& known, std::string_view text, const Metadata& metadata);
+  std::optional<Memorized> keep(const StoredDocument& known, std::string_view text,
+                                const Metadata& metadata);
   void load();
   memo::TextMemory take();
   bool is_settled(size_t shard) const;

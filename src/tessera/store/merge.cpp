@@ -32,6 +32,7 @@ Stores open_stores(const std::vector<std::filesystem::path>& paths) {
 /// equal tokens may differ, where the tokenizer does not give them back.
 struct Holder {
   std::string store, checksum, digest;  // digest: "" if unknown
+  Metadata metadata;                    // of all stores that hold it
 
   bool has(const Holder& other) const {
     const bool may_differ = !digest.empty() && !other.digest.empty();
@@ -50,13 +51,20 @@ void check_mergeable(const Stores& stores) {
           store->path().native(), store->config().text(), first.path().native(),
           first.config().text());
     for (const auto& document : store->ledger().documents()) {
-      const Holder holder = {store->path().native(), document.checksum,
-                             store->ledger().details(document).digest};
-      const Holder& known = holders.emplace(document.id, holder).first->second;
+      const DocumentDetails details = store->ledger().details(document);
+      const Holder holder = {store->path().native(), document.checksum, details.digest,
+                             details.metadata};
+      Holder& known = holders.emplace(document.id, holder).first->second;
       if (!known.has(holder))
         throw UsageError(
             "{} and {} both hold a document '{}', of different texts; forget it in one of them",
             known.store, holder.store, document.id);
+      for (const auto& [key, value] : holder.metadata)
+        if (const auto& one = *known.metadata.emplace(key, value).first; one.second != value)
+          throw UsageError(
+              "{} and {} both hold a document '{}', with {}={} and {}={}; memorize it with the "
+              "right one in both",
+              known.store, holder.store, document.id, key, one.second, key, value);
     }
   }
 }
@@ -66,8 +74,11 @@ void copy_documents(const MemoStore& store, Ledger& to, memo::TextMemory& memory
   const Ledger& from = store.ledger();
   auto transaction = to.transaction();
   for (const StoredDocument& document : from.documents()) {
-    if (to.find(document.id)) {
+    if (const auto known = to.find(document.id)) {
       memory.forget(from.pieces(document));
+      DocumentDetails details = to.details(*known);
+      details.metadata.merge(from.details(document).metadata);
+      to.set_details(*known, details);
       continue;
     }
     StoredDocument copy = to.store(document.id, from.pieces(document));

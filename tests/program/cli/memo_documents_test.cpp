@@ -142,6 +142,65 @@ TEST_F(MemoDocuments, UpdateLeavesOutAndPrunes) {
   expect_refused(memo({"update", store, path("poems")}), 3, "begins with !");
 }
 
+/// A disk that is away, and one that the folder was moved to.
+TEST_F(MemoDocuments, PruneForgetsNothingOfAFolderThatIsEmptyOrALink) {
+  namespace fs = std::filesystem;
+  const std::string store = create();
+  done({"update", store, path("poems")});
+  fs::rename(path("poems/old"), path("away"));
+  fs::create_directory(path("poems/old"));
+  expect_refused(memo({"update", store, path("poems"), "--prune"}), 3,
+                 "old: is a link or an empty folder, and the store holds 'old/lamb'");
+  fs::remove(path("poems/old"));
+  fs::create_directory_symlink(path("away"), path("poems/old"));
+  expect_refused(memo({"update", store, path("poems"), "--prune"}), 3, "is a link");
+  fs::rename(path("poems/raven"), path("raven"));
+  fs::create_symlink(path("raven"), path("poems/raven"));
+  write_text(path("poems/new"), "new");
+  expect_refused(memo({"update", store, path("poems"), "--prune", "--exclude", "old"}), 3,
+                 "raven: is a link");
+  EXPECT_EQ(json({"documents", store})["data"].size(), 2u);
+  fs::create_directory(path("poems/empty"));  // of which the store holds nothing
+  EXPECT_EQ(
+      done({"update", store, path("poems"), "--prune", "--exclude", "old", "--exclude", "raven"}),
+      "new: 4 tokens, 3 pairs\nold/lamb: forgotten, 56 tokens\n"
+      "raven: forgotten, 121 tokens\n");
+}
+
+TEST_F(MemoDocuments, BracketsInNamesAreNoWildcards) {
+  const std::string store = create();
+  write_text(path("in/report1.txt"), kRaven);
+  write_text(path("in/report[1].txt"), kLamb);
+  write_text(path("in/.tesseraignore"), "report[2].txt\n");
+  write_text(path("in/report2.txt"), "a second report");
+  write_text(path("in/report[2].txt"), "not this one");
+  done({"memorize", store, path("in")});
+  EXPECT_EQ(json({"documents", store})["data"].size(), 3u);
+  done({"forget", store, "report[1].txt"});
+  expect_refused(memo({"forget", store, "report[1].txt"}), 2, "there is no document");
+  EXPECT_EQ(done({"forget", store, "report?.txt", "--dry-run"}),
+            "report1.txt: would be forgotten, 121 tokens\n"
+            "report2.txt: would be forgotten, 16 tokens\n");
+}
+
+TEST_F(MemoDocuments, NoTextOfTheStoreAndNoIgnoredOneIsMemorizedByMistake) {
+  namespace fs = std::filesystem;
+  const std::string store = create("poems/store");
+  fs::create_symlink(path("away"), path("poems/.tesseraignore"));
+  expect_refused(memo({"memorize", store, path("poems")}), 1, ".tesseraignore: cannot open");
+  fs::remove(path("poems/.tesseraignore"));
+  EXPECT_EQ(done({"memorize", store, path("poems")}),
+            "old/lamb: 56 tokens, 122 pairs\nraven: 121 tokens, 333 pairs\n");
+}
+
+TEST_F(MemoDocuments, AnUpdateSaysWhoseMetadataIsNew) {
+  const std::string store = create();
+  done({"update", store, path("poems"), "--meta", "author=Blake"});
+  const Outcome run = memo({"update", store, path("poems"), "--meta", "author=Poe"});
+  EXPECT_EQ(run.out, "old/lamb: has other metadata\nraven: has other metadata\n");
+  EXPECT_THAT(run.err, HasSubstr("0 unchanged, 2 with other metadata"));
+}
+
 TEST_F(MemoDocuments, AHistoryThatIsDamagedIsBadData) {
   const std::string store = create();
   const std::vector<std::string> damaged = {"5",
@@ -184,6 +243,7 @@ TEST_F(MemoDocuments, ForgetsWhatIsAskedForAndWarnsOfWhatStays) {
             2u);
   EXPECT_EQ(json({"forget", store, "--meta", "kind=poem", "--dry-run"})["data"].size(), 3u);
   EXPECT_EQ(json({"documents", store})["data"].size(), 4u);
+  expect_refused(memo({"forget", store, "--containing", " \n"}), 2, "is white space");
   EXPECT_EQ(done({"forget", store, "--containing", "midnight dreary", "--meta", "kind=poem"}),
             "copy: forgotten, 132 tokens\nraven: forgotten, 121 tokens\n");
   expect_refusals({{{"forget", store}, "--containing TEXT or --meta KEY=VALUE"},
@@ -227,14 +287,14 @@ TEST_F(MemoDocuments, ACertificateShowsWhatWasErased) {
   expect_refused(memo({"forget", store, "raven", "--certificate", path("none/file")}), 1, "write");
   std::filesystem::create_directory(path("folder"));
   expect_refused(memo({"forget", store, "raven", "--certificate", path("folder")}), 2,
-                 "is a folder; the certificate needs a file");
+                 "is there already; a certificate cannot be made again");
   expect_refused(memo({"forget", store, "raven", "--certificate", path("page.html")}), 2,
                  "the name of the page beside it");
   expect_refused(memo({"forget", store, "raven", "--certificate", store + "/ledger.sqlite"}), 2,
                  "among the store's own files");
   ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
-  expect_refused(memo({"forget", store, "raven", "--certificate", path("pipe")}), 1,
-                 "is not a regular file, which cannot be replaced");
+  for (const auto& taken : {path("pipe"), file, path("erasure.other")})  // the last by its page
+    expect_refused(memo({"forget", store, "raven", "--certificate", taken}), 2, "is there already");
   EXPECT_EQ(json({"documents", store})["data"].size(), 2u) << "nothing was forgotten";
   EXPECT_EQ(memo({"verify", store, "--certificate", path("text.txt")}).status, 3);
 }
@@ -261,12 +321,13 @@ TEST_F(MemoDocuments, ASignedCertificateShowsWhoseItIs) {
   EXPECT_EQ(memo({"verify", store, "--certificate", file}).status, 3) << "a terminal would obey it";
   expect_refused(
       memo({"forget", store, "old/lamb", "--certificate", path("key"), "--key", path("key")}), 2,
-      "is the key; the certificate needs another file");
+      "is there already");
+  const std::string next = path("next.json");
   expect_refused(
-      memo({"forget", store, "old/lamb", "--certificate", file, "--key", path("text.txt")}), 3,
+      memo({"forget", store, "old/lamb", "--certificate", next, "--key", path("text.txt")}), 3,
       "holds no private Ed25519 key");
   std::filesystem::create_directory(store + "/copies");
-  expect_refused(memo({"forget", store, "old/lamb", "--certificate", file}), 3,
+  expect_refused(memo({"forget", store, "old/lamb", "--certificate", next}), 3,
                  "store/copies: is not a file");
   EXPECT_EQ(json({"documents", store})["data"].size(), 1u) << "nothing was forgotten";
 }

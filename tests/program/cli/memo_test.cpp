@@ -92,6 +92,12 @@ TEST_F(Memo, ShardsMergeIntoTheWhole) {
                         std::to_string(json({"stat", whole})["tokens"].get<int>()) + " tokens"));
   EXPECT_THAT(done({"merge", path("again"), whole, one}), HasSubstr("7 documents of 2 stores"));
   EXPECT_EQ(digest(path("again")), digest(whole)) << "both hold the same documents";
+  // Whatever order a shell lists them in.
+  const std::string up = create("up"), down = create("down"), a = path("poems/1"),
+                    b = path("poems/2"), c = path("poems/3");
+  done({"memorize", up, a, b, c, "--shard", "0/2"});
+  done({"memorize", down, c, b, a, "--shard", "1/2"});
+  EXPECT_THAT(done({"merge", path("three"), up, down}), HasSubstr("3 documents of 2 stores"));
   write_text(path("poems/0"), kRaven);
   done({"update", one, path("poems/0")});
   expect_refused(memo({"merge", path("more"), whole, one}), 2, "of different texts");

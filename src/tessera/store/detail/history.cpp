@@ -20,6 +20,7 @@ void note_in_history(const std::filesystem::path& folder, const Ledger& ledger,
   const std::vector<std::string> settled = ledger.settled_digests();
   const std::string digest_before = settled.empty() ? "" : digest_of_shards(settled);
   std::string history = before;
+  if (!history.empty() && history.back() != '\n') history += '\n';  // edited by hand
   for (const ForgottenDocument& document : forgotten) {
     if (before.find(document.digest, document.history_bytes) != std::string::npos) continue;
     history += config::Json{{"time", time},
@@ -32,7 +33,7 @@ void note_in_history(const std::filesystem::path& folder, const Ledger& ledger,
                    .dump() +
                '\n';
   }
-  if (history != before) write_file(path, history);
+  if (history.size() > before.size() + 1) write_file(path, history);
 }
 
 }  // namespace tessera::store
