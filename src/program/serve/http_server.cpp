@@ -48,7 +48,7 @@ constexpr size_t kPieceBytes = 1 << 16;      // of an answer, for which write_se
 constexpr int64_t kOtherFiles = 128;         // of this process: stores, models, the log
 constexpr auto kLeave = std::chrono::seconds(30);  // for a client to send what nobody reads
 constexpr auto kSilent = std::chrono::seconds(2);  // of it, in which nothing comes
-constexpr int64_t kDropped = 1 << 28;              // bytes of it
+constexpr int64_t kDropped = 1 << 24;              // bytes of it, and four of the largest bodies
 constexpr auto kLookAgain = std::chrono::milliseconds(10);  // for a socket that is free
 
 Clock::duration seconds(double count) {
@@ -357,7 +357,8 @@ class HttpServer::Implementation::Connection {
     std::array<char, 4096> dropped;
     const auto room = asio::buffer(dropped);
     const auto end = Clock::now() + kLeave;
-    for (int64_t left = kDropped; !error && left > 0 && Clock::now() < end;) {
+    for (int64_t left = kDropped + 4 * options_.body_bytes;
+         !error && left > 0 && Clock::now() < end;) {
       unencrypted().expires_after(kSilent);
       left -= static_cast<int64_t>(co_await unencrypted().async_read_some(room, into(error)));
     }

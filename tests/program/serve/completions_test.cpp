@@ -317,7 +317,7 @@ TEST(Completions, TokenIdsWhereAClientAsksForThem) {
   EXPECT_EQ(reply["choices"][0]["token_ids"].size(), 3u);
   chat["stream"] = true;
   const auto events = tiny.stream("/v1/chat/completions", chat);
-  ASSERT_EQ(events.size(), 3u);
+  ASSERT_EQ(events.size(), 4u);  // the first says who speaks
   EXPECT_EQ(events[0]["prompt_token_ids"], reply["prompt_token_ids"]);
   EXPECT_FALSE(events[1].contains("prompt_token_ids"));
 }
