@@ -80,7 +80,7 @@ TEST_F(StoreFormatTest, AnEarlierLedgerIsIndexedByTheFirstWriter) {
   ASSERT_EQ(writer.ledger().search("burn", 0).size(), 1u);
   EXPECT_EQ(writer.ledger().search("burn", 0).front().document, "tyger.txt");
   EXPECT_EQ(writer.memorize("lamb.txt", kLamb, Duplicates::kReplace, {}, {{"by", "Blake"}}),
-            Memorized::kUnchanged);
+            Memorized::kDescribed);
   const DocumentDetails lamb = writer.ledger().details(writer.ledger().get("lamb.txt"));
   EXPECT_EQ(lamb.bytes, 26);
   EXPECT_EQ(lamb.memorized, 0) << "nobody knows when";

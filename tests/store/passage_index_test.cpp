@@ -196,7 +196,7 @@ TEST_F(PassageIndexTest, AnUnchangedTextIsLeftAsItIs) {
             Memorized::kNew);
   const int64_t change = writer.ledger().last_change();
   EXPECT_EQ(writer.memorize("one", text, Duplicates::kReplace, {}, {{"a", "3"}}),
-            Memorized::kUnchanged);
+            Memorized::kDescribed);
   EXPECT_EQ(writer.ledger().last_change(), change);
   const DocumentDetails details = writer.ledger().details(writer.ledger().get("one"));
   EXPECT_EQ(details.metadata, (Metadata{{"a", "3"}, {"b", "2"}}));
