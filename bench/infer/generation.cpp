@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <vector>
 
 #include "bench/support/clocks.h"
 #include "bench/support/program.h"

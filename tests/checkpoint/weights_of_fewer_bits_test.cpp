@@ -3,6 +3,8 @@
 #include "tessera/model/language_model.h"
 
 #include <ATen/core/grad_mode.h>
+#include <c10/core/DefaultDtype.h>
+
 #include "tessera/model/model_kind.h"
 #include "tessera/ops/weights.h"
 #include "tests/checkpoint/weight_files.h"
@@ -61,6 +63,25 @@ TEST_F(WeightsOfFewerBits, AreReadAndKept) {
       EXPECT_LT((logits_of(*again) - logits_of(*widened)).norm().item<double>(),
                 rounding * logits_of(*widened).norm().item<double>())
           << kind;
+    }
+  }
+}
+
+TEST_F(WeightsOfFewerBits, AreReadAlsoWhereNewTensorsAreDoubles) {
+  for (const char* kind : {"memory_mosaic", "memory_mosaic_v2", "gpt"}) {
+    save("floats", kind);
+    for (const WeightType type : {WeightType::kFloat32, WeightType::kBFloat16, WeightType::kInt8}) {
+      const at::Tensor expected = logits_of(*load_to_read(path("floats"), type));
+      c10::set_default_dtype(caffe2::TypeMeta::Make<double>());
+      const auto model = load_to_read(path("floats"), type);
+      const at::Tensor logits = logits_of(*model);
+      const at::Tensor tokens = at::arange(10, at::kLong).unsqueeze(0);
+      SequenceOutput first = model->read(tokens.narrow(1, 0, 6), model->empty_state());
+      const SequenceOutput last = model->read(tokens.narrow(1, 6, 4), std::move(first.state));
+      const at::Tensor read = model->logits(at::cat({first.outputs, last.outputs}, 1));
+      c10::set_default_dtype(caffe2::TypeMeta::Make<float>());
+      EXPECT_TRUE(logits.equal(expected)) << kind;
+      EXPECT_LT((read - expected).abs().max().item<double>(), 1e-2) << kind;
     }
   }
 }

@@ -78,6 +78,14 @@ TEST(CorrelationMemory, NothingStoredReadsAsZero) {
   EXPECT_EQ(memory.retrieve(at::zeros({0, 3}, at::kDouble)).sizes(), at::IntArrayRef({0, 2}));
 }
 
+TEST(CorrelationMemory, StoresItsOwnRows) {
+  CorrelationMemory memory(at::tensor({1.0F, 2.0F, 3.0F, 4.0F}).view({2, 2}));
+  memory.store(memory.matrix()[0], memory.matrix()[1]);  // [1, 2]^T [3, 4]
+  EXPECT_TRUE(at::equal(memory.matrix(), at::tensor({4.0F, 6.0F, 9.0F, 12.0F}).view({2, 2})));
+  memory.forget(memory.matrix(), at::ones({2, 2}, memory.matrix().options()));
+  EXPECT_TRUE(at::equal(memory.matrix(), at::tensor({-9.0F, -7.0F, -9.0F, -6.0F}).view({2, 2})));
+}
+
 TEST(CorrelationMemory, RefusesWhatDoesNotFitAndStaysAsItWas) {
   EXPECT_THROW(CorrelationMemory(0, 2), UsageError);
   EXPECT_THROW(CorrelationMemory(at::ones({2})), UsageError);
@@ -91,6 +99,9 @@ TEST(CorrelationMemory, RefusesWhatDoesNotFitAndStaysAsItWas) {
   EXPECT_THROW(memory.store(keys, values.slice(0, 1)), UsageError);
   EXPECT_THROW(memory.store(keys[0], values), UsageError);
   EXPECT_THROW(memory.forget(keys.to(at::kDouble), values), UsageError);
+  EXPECT_THROW(memory.store(at::Tensor(), values), UsageError);
+  EXPECT_THROW(memory.store(keys, at::Tensor()), UsageError);
+  EXPECT_THROW(memory.retrieve(at::Tensor()), UsageError);
   EXPECT_THROW(memory.retrieve(values), UsageError);
   EXPECT_THROW(memory.merge(CorrelationMemory(2, 3)), UsageError);
   EXPECT_TRUE(at::equal(memory.matrix(), before));

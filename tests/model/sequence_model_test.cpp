@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "tessera/base/error.h"
+#include "tessera/model/memory_mosaic.h"
 
 namespace tessera {
 namespace {
@@ -60,6 +61,32 @@ TEST(SequenceState, CopiesAreForks) {
   EXPECT_EQ(last_of(fork), (std::vector<float>{5}));
   state = fork;
   EXPECT_EQ(last_of(state), (std::vector<float>{5}));
+}
+
+/// A network that holds a model, or a block of it.
+struct HolderImpl : torch::nn::Cloneable<HolderImpl> {
+  explicit HolderImpl(std::shared_ptr<torch::nn::Module> held) : held_(std::move(held)) { reset(); }
+  void reset() final { register_module("held", held_); }
+
+ private:
+  std::shared_ptr<torch::nn::Module> held_;
+};
+
+TEST(SequenceModel, IsNotClonedUnsaid) {
+  MemoryMosaicConfig config;
+  config.vocabulary = 5;
+  config.window = 4;
+  config.layers = 1;
+  config.heads = 2;
+  config.channels = 8;
+  const auto model = std::make_shared<MemoryMosaic>(config);
+  EXPECT_THROW(model->clone(), UsageError);
+  EXPECT_THROW(HolderImpl(model).clone(), UsageError);
+  EXPECT_THROW(HolderImpl(model->block(0).ptr()).clone(), UsageError);
+  const Norm norm(8, /*with_bias=*/true, at::kCPU);
+  norm->weight.data().fill_(3);
+  const auto copy = std::dynamic_pointer_cast<NormImpl>(norm->clone());
+  EXPECT_TRUE(copy->weight.equal(norm->weight));
 }
 
 TEST(SequenceState, AMoveKeepsTheStorage) {

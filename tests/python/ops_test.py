@@ -168,6 +168,17 @@ def test_pytorch_can_trace_each_op(name, dtype):
     torch.library.opcheck(getattr(torch.ops.tessera, name), (*tensors, *others), options)
 
 
+def test_a_gradient_that_would_be_dropped_is_refused():
+    x, constant = drawn(B, T, H, D), torch.tensor(0.5, requires_grad=True)
+    with pytest.raises(ValueError, match="scale is a constant, but requires a gradient"):
+        ops.causal_attention(x, x, x, constant)
+    with pytest.raises(ValueError, match="epsilon is a constant"):
+        ops.scaled_unit_norm(x, torch.ones(H).double(), constant)
+    with pytest.raises(ValueError, match="logit_scale is a constant"):
+        ops.linear_cross_entropy(drawn(6, D), drawn(7, D), constant, torch.arange(6))
+    assert ops.causal_attention(x, x, x, constant.detach()).shape == x.shape
+
+
 def test_a_wrong_shape_or_dtype_is_named():
     keys = drawn(B, T, H, D)
     with pytest.raises(ValueError, match=r"\[2, 3, 3, 4\], expected \[2, 5, 3, 4\]"):

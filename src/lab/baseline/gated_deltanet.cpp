@@ -171,7 +171,7 @@ void GatedDeltaNet::initialise(uint64_t seed) {
   constexpr double kDeviation = 0.02;
   const double output_deviation = kDeviation / std::sqrt(2.0 * config_.layers);
   draw.normal(embedding_, kDeviation);
-  norm_->reset();
+  norm_->reset_parameters();
   for (int64_t layer = 0; layer < config_.layers; ++layer) {
     GatedDeltaNetBlock one = block(layer);
     for (const at::Tensor& gain : {one->delta_norm, one->read_norm, one->feed_forward_norm})

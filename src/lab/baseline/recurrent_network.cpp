@@ -76,7 +76,7 @@ void RecurrentNetwork::initialise(uint64_t seed) {
   for (const auto& module : modules(/*include_self=*/false)) {
     if (auto* linear = module->as<torch::nn::Linear>()) draw.as_torch(*linear);
     if (auto* layer = module->as<LstmLayer>()) layer->initialise(draw);
-    if (auto* norm = module->as<Norm>()) norm->reset();
+    if (auto* norm = module->as<Norm>()) norm->reset_parameters();
   }
   for (at::Tensor& first : first_) first.zero_();
 }

@@ -83,11 +83,11 @@ void RetNet::initialise(uint64_t seed) {
   constexpr double kDeviation = 0.02;
   const double output_deviation = kDeviation / std::sqrt(2.0 * config_.layers);
   draw.normal(embedding_, kDeviation);
-  norm_->reset();
+  norm_->reset_parameters();
   for (int64_t layer = 0; layer < config_.layers; ++layer) {
     RetNetBlock one = block(layer);
-    one->retention_norm->reset();
-    one->feed_forward_norm->reset();
+    one->retention_norm->reset_parameters();
+    one->feed_forward_norm->reset_parameters();
     draw.normal(one->query_key_value_gate, 1 / std::sqrt(config_.channels));
     draw.normal(one->expand, kDeviation);
     draw.normal(one->retention_output, output_deviation);

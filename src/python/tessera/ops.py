@@ -17,6 +17,13 @@ from tessera import _networks as _networks  # registers the ops
 _ops: Any = getattr(torch, "ops").tessera
 
 
+def _constant(value: float, name: str) -> float:
+    """Raises ValueError where it is a tensor that requires a gradient, which an op would drop."""
+    if isinstance(value, Tensor) and value.requires_grad:
+        raise ValueError(f"{name} is a constant, but requires a gradient; pass a number, or its detach()")
+    return value
+
+
 def kernel_smoothing(keys: Tensor, values: Tensor, *, precision: str = "fp32") -> Tensor:
     """y_t = sum_{i < t} softmax_i(k_t . k_i) v_i, y_1 = 0 (Zhang et al. 2024, eq. 7).
 
@@ -36,9 +43,10 @@ def causal_attention(
 ) -> Tensor:
     """y_t = sum_{i <= t} softmax_i(scale q_t . k_i - slope_h (t - i)) v_i.
 
-    queries, keys, values [B, T, H, D] -> [B, T, H, D]. alibi_slopes [H] (Press et al. 2022) are constants:
-    those that require a gradient raise ValueError.
+    queries, keys, values [B, T, H, D] -> [B, T, H, D]. scale and alibi_slopes [H] (Press et al. 2022) are
+    constants: those that require a gradient raise ValueError.
     """
+    scale = _constant(scale, "causal_attention: scale")
     return _ops.causal_attention(
         queries, keys, values, scale, alibi_slopes=alibi_slopes, precision=precision
     )
@@ -67,7 +75,7 @@ def scaled_unit_norm(x: Tensor, scale: Tensor, epsilon: float) -> Tensor:
     x [.., H, D], scale [H] -> [.., H, D]. epsilon: 0 or more; with 0 a zero vector becomes NaN. At x = 0
     the norm's own gradient is taken as zero.
     """
-    return _ops.scaled_unit_norm(x, scale, epsilon)
+    return _ops.scaled_unit_norm(x, scale, _constant(epsilon, "scaled_unit_norm: epsilon"))
 
 
 def slot_read(
@@ -102,6 +110,7 @@ def linear_cross_entropy(
     The logits [N, V] never exist whole. hidden [N, C], embedding [V, C], targets [N] int64 in [0, V) or
     ignore_index -> a scalar; 0 where no row counts.
     """
+    logit_scale = _constant(logit_scale, "linear_cross_entropy: logit_scale")
     return _ops.linear_cross_entropy(
         hidden, embedding, logit_scale, targets, ignore_index=ignore_index, precision=precision
     )

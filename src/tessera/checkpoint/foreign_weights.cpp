@@ -270,6 +270,7 @@ ImportedModel import_weights(std::string_view format, const std::filesystem::pat
   override_sizes(fields, sizes);
   const auto parameters = check_parameters(dict, shapes_of(dict, fields, !sizes.empty()));
   const auto model = dict.known.kind->make(fields, /*seed=*/std::nullopt, at::kCPU);
+  model->to(at::kFloat);  // as model directories have it, whatever LibTorch's default type is
   load_parameters(TensorFile::load(weights), dict, parameters, *model);
   return {model, {std::string(dict.known.format->name), dict.prefix}};
 }

@@ -169,6 +169,7 @@ std::shared_ptr<SequenceModel> load(const std::filesystem::path& folder,
   TensorFile file = read_weights(folder / kWeightFile, expected);
   const auto model = model_kind(description.kind)
                          .make(description.hyper_parameters, /*seed=*/std::nullopt, at::kCPU);
+  model->to(at::kFloat);  // as the file, whatever LibTorch's default type is
   const auto matrices = model->weight_matrices();
   const ops::WeightType type = weights.value_or(description.weights);
   if (type != ops::WeightType::kFloat32 && matrices.empty())

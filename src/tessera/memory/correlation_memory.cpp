@@ -17,6 +17,7 @@ at::Tensor empty_matrix(int64_t rows, int64_t columns, const at::TensorOptions& 
 }
 
 void check_same_type(const at::Tensor& x, const at::Tensor& memory, const char* what) {
+  TESSERA_CHECK(x.defined(), "CorrelationMemory: ", what, " are an undefined tensor");
   TESSERA_CHECK(x.scalar_type() == memory.scalar_type() && x.device() == memory.device(),
                 "CorrelationMemory: ", what, " of ", x.scalar_type(), " on ", x.device(),
                 ", the memory has ", memory.scalar_type(), " on ", memory.device());
@@ -45,6 +46,9 @@ void CorrelationMemory::add(const at::Tensor& keys, const at::Tensor& values, do
   const at::NoGradGuard no_grad;
   check_same_type(keys, matrix_, "keys");
   check_same_type(values, matrix_, "values");
+  // LibTorch refuses to read parts of the matrix that it writes to.
+  if (keys.is_alias_of(matrix_) || values.is_alias_of(matrix_))
+    return add(keys.clone(), values.clone(), sign);
   if (keys.dim() == 1) {
     check_shape(keys, {rows()}, "CorrelationMemory: key");
     check_shape(values, {columns()}, "CorrelationMemory: value");

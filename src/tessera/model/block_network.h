@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
-#include <torch/nn/module.h>
+#include <torch/nn/cloneable.h>
 #include <torch/nn/modules/container/modulelist.h>
 #include <torch/nn/pimpl.h>
 
@@ -26,15 +26,19 @@ namespace tessera {
 
 /// Layer normalisation over channels with a gain and an optional bias (torch::nn::LayerNorm has
 /// both or none), epsilon 1e-5. x [.., C] -> [.., C].
-class NormImpl : public torch::nn::Module {
+class NormImpl : public torch::nn::Cloneable<NormImpl> {
  public:
   static constexpr double kEpsilon = 1e-5;
 
-  NormImpl(int64_t channels, bool with_bias, at::Device device) {
-    weight = register_parameter("weight", at::ones({channels}, device));
-    if (with_bias) bias = register_parameter("bias", at::zeros({channels}, device));
+  NormImpl(int64_t channels, bool with_bias, at::Device device)
+      : channels_(channels), with_bias_(with_bias), device_(device) {
+    reset();
   }
-  void reset() {
+  void reset() final {
+    weight = register_parameter("weight", at::ones({channels_}, device_));
+    if (with_bias_) bias = register_parameter("bias", at::zeros({channels_}, device_));
+  }
+  void reset_parameters() {
     at::NoGradGuard no_grad;
     weight.fill_(1.0);
     if (bias.defined()) bias.zero_();
@@ -43,6 +47,11 @@ class NormImpl : public torch::nn::Module {
 
   at::Tensor weight;  ///< [C]
   at::Tensor bias;    ///< [C] or undefined
+
+ private:
+  int64_t channels_;
+  bool with_bias_;
+  at::Device device_;
 };
 TORCH_MODULE(Norm);
 

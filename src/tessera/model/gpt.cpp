@@ -197,12 +197,12 @@ void Gpt::initialise(uint64_t seed) {
   const double output_deviation = kDeviation / std::sqrt(2.0 * config_.layers);
   Initialiser draw(seed);
   draw.normal(embedding_, kDeviation);
-  norm_->reset();
+  norm_->reset_parameters();
   if (position_embedding_.defined()) draw.normal(position_embedding_, kDeviation);
   for (int64_t layer = 0; layer < config_.layers; ++layer) {
     GptBlock one = block(layer);
-    one->attention_norm->reset();
-    one->feed_forward_norm->reset();
+    one->attention_norm->reset_parameters();
+    one->feed_forward_norm->reset_parameters();
     draw.normal(one->query_key_value, kDeviation);
     draw.normal(one->expand, kDeviation);
     draw.normal(one->attention_output, output_deviation);

@@ -54,7 +54,7 @@ struct GptConfig {
 };
 
 /// One block: x += attention(norm(x)); x += feed_forward(norm(x)).
-class GptBlockImpl : public torch::nn::Module {
+class GptBlockImpl : public NotCloneable {
  public:
   using State = StoredPairs;  ///< the keys and values of all tokens
 

@@ -144,11 +144,11 @@ void MemoryMosaic::initialise(uint64_t seed) {
   const double slot_deviation = 1.0 / std::sqrt(config_.channels / config_.heads);
   Initialiser draw(seed);
   draw.normal(embedding_, deviation);
-  norm_->reset();
+  norm_->reset_parameters();
   for (int64_t layer = 0; layer < config_.layers; ++layer) {
     MosaicBlock one = block(layer);
-    one->context_norm->reset();
-    one->persistent_norm->reset();
+    one->context_norm->reset_parameters();
+    one->persistent_norm->reset_parameters();
     one->context->key->reset_scalars();
     one->context->value->reset_scalars();
     one->persistent->reset_scalars();

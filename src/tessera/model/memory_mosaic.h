@@ -58,7 +58,7 @@ struct MosaicBlockState {
 };
 
 /// One block: x += context(norm(x)); x += persistent(norm(x)).
-class MosaicBlockImpl : public torch::nn::Module {
+class MosaicBlockImpl : public NotCloneable {
  public:
   using State = MosaicBlockState;
 

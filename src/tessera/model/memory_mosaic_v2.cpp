@@ -144,11 +144,11 @@ void MemoryMosaicV2::initialise(uint64_t seed) {
   at::NoGradGuard no_grad;
   Initialiser draw(seed);
   draw.cut_normal(embedding_, 1 / std::sqrt(2.0 * config_.channels));
-  norm_->reset();
+  norm_->reset_parameters();
   for (int64_t layer = 0; layer < config_.layers; ++layer) {
     MosaicV2Block one = block(layer);
-    one->context_norm->reset();
-    one->persistent_norm->reset();
+    one->context_norm->reset_parameters();
+    one->persistent_norm->reset_parameters();
     const auto draw_map = [&](const torch::nn::Linear& map) {
       draw.cut_normal(map, 1 / std::sqrt(2.0 * map->weight.size(1) * (layer + 1)));
     };

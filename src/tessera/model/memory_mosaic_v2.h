@@ -55,7 +55,7 @@ struct MemoryMosaicV2Config {
 
 /// One block: x += context(norm(x)); x += persistent(norm(x)), where persistent(x) =
 /// W_2 (silu(W_1 x) * W_3 x) is SwiGLU (Shazeer 2020).
-class MosaicV2BlockImpl : public torch::nn::Module {
+class MosaicV2BlockImpl : public NotCloneable {
  public:
   using State = TieredMemoryState;
 

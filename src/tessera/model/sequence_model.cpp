@@ -32,6 +32,17 @@ SequenceState SequenceState::stack(const std::vector<const SequenceState*>& part
   return parts.front()->held_->stack(parts);
 }
 
+std::shared_ptr<torch::nn::Module> NotCloneable::clone(const OptionalDevice&) const {
+  throw UsageError(
+      "clone: a {} is not cloned; make another of its configuration and copy the parameters, or "
+      "save_model() and load_model()",
+      name());
+}
+
+void NotCloneable::clone_(torch::nn::Module&, const OptionalDevice& device) {
+  clone(device);
+}
+
 SequenceOutput SequenceModel::step(const at::Tensor& x, SequenceState&& state) {
   TESSERA_CHECK(x.defined() && x.dim() > 0, "SequenceModel::step: x has no sequences");
   SequenceOutput one = read(x.unsqueeze(1), std::move(state));

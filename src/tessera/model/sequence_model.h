@@ -105,6 +105,18 @@ class SequenceState {
   std::unique_ptr<Held> held_;  // none once it was moved from
 };
 
+/// A module that is made from a configuration. clone() throws UsageError, also that of a module
+/// which holds it: torch::nn::Module's would leave the copy with first parameters, unsaid.
+class NotCloneable : public torch::nn::Module {
+  using OptionalDevice = decltype(at::TensorOptions().device_opt());  // LibTorch's, or std's
+
+ public:
+  std::shared_ptr<torch::nn::Module> clone(const OptionalDevice& device = {}) const override;
+
+ private:
+  void clone_(torch::nn::Module& other, const OptionalDevice& device) final;
+};
+
 /// What a model says about some steps, and what it then knows.
 struct SequenceOutput {
   at::Tensor outputs;  ///< [B, steps, out]
@@ -120,7 +132,7 @@ struct SequenceOutput {
 ///     SequenceState state = model.empty_state();
 ///     auto [outputs, next] = model.read(inputs, std::move(state));
 ///     auto [other, fork] = model.read(more, SequenceState(next));  // `next` can still be read on
-class SequenceModel : public torch::nn::Module {
+class SequenceModel : public NotCloneable {
  public:
   /// The kind that config.json names: "memory_mosaic", "gpt".
   virtual std::string_view kind() const = 0;

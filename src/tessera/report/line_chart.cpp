@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "tessera/report/detail/end_names.h"
 #include "tessera/report/detail/thin_line.h"

@@ -82,10 +82,10 @@ class Learner {
   virtual Metrics evaluate(const OnBatch& on_batch) = 0;
   /// Measures what came of the training, called as evaluate() is. Draws its progress on `progress`
   /// (null: silent). Interrupted after a signal: its message names what was not measured.
-  virtual Metrics test(std::FILE* progress) { return {}; }
+  virtual Metrics test(std::FILE* /*progress*/) { return {}; }
   /// A text that shows what the module can do after `step` updates; empty: none. Called, and made
   /// up for after Interrupted, as evaluate() is.
-  virtual std::string sample(int64_t step) { return {}; }
+  virtual std::string sample(int64_t /*step*/) { return {}; }
   /// What else the log's line of the last update holds: an object.
   virtual config::Json step_events();
 

@@ -39,13 +39,13 @@ class TrainingObserver {
  public:
   virtual ~TrainingObserver() = default;
   /// step: updates already made.
-  virtual void on_start(int64_t step, int64_t steps) {}
-  virtual void on_step(const StepMetrics& metrics) {}
-  virtual void on_batch_evaluated(int64_t batch, int64_t batches) {}
-  virtual void on_evaluation(int64_t step, const Metrics& metrics) {}
-  virtual void on_sample(int64_t step, const std::string& text) {}
-  virtual void on_checkpoint(int64_t step, const std::filesystem::path& path) {}
-  virtual void on_warning(const std::string& message) {}
+  virtual void on_start(int64_t /*step*/, int64_t /*steps*/) {}
+  virtual void on_step(const StepMetrics&) {}
+  virtual void on_batch_evaluated(int64_t /*batch*/, int64_t /*batches*/) {}
+  virtual void on_evaluation(int64_t /*step*/, const Metrics&) {}
+  virtual void on_sample(int64_t /*step*/, const std::string& /*text*/) {}
+  virtual void on_checkpoint(int64_t /*step*/, const std::filesystem::path&) {}
+  virtual void on_warning(const std::string& /*message*/) {}
 };
 
 struct TrainingResult {

@@ -53,6 +53,14 @@ TEST(MemoryLayer, NothingIsReadAtTheEndOfNoSteps) {
   }
 }
 
+TEST(MemoryLayer, SlotsAreReadFromAStepThatThereIs) {
+  PersistentMemory memory(kTwelveChannels, /*slots=*/7);
+  const at::Tensor x = at::zeros({2, 5, 12});
+  EXPECT_EQ(memory->slot_weights(x, 5).sizes(), at::IntArrayRef({2, 0, 3, 7}));
+  EXPECT_THROW(memory->slot_weights(x, -1), UsageError);
+  EXPECT_THROW(memory->slot_weights(x, 6), UsageError);
+}
+
 /// A layer whose parameters and inputs have fewer bits says what it reads in numbers like its own.
 TEST(MemoryLayer, SlotsOfABFloat16LayerAreThoseThatItReads) {
   at::manual_seed(2);

@@ -59,9 +59,13 @@ ContextMemoryState ContextMemoryState::from_tensors(const TensorFile& file,
 }
 
 ContextMemoryImpl::ContextMemoryImpl(const MemoryOptions& options) : options_(options) {
-  key = register_module("key", KeyExtractor(options, /*scale_power=*/1));
-  value = register_module("value", ValueExtractor(options));
-  output = register_module("output", make_output_projection(options));
+  reset();
+}
+
+void ContextMemoryImpl::reset() {
+  key = register_module("key", KeyExtractor(options_, /*scale_power=*/1));
+  value = register_module("value", ValueExtractor(options_));
+  output = register_module("output", make_output_projection(options_));
 }
 
 at::Tensor ContextMemoryImpl::forward(const at::Tensor& x, std::optional<uint64_t> dropout_seed) {

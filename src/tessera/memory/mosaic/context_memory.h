@@ -39,17 +39,19 @@ struct ContextReading {
 /// sequence that it reads, and answers each key by kernel smoothing over the pairs before it.
 /// The value of a pair sees one step past its key, so a pair is complete, and readable, one step
 /// later. Members throw UsageError where x or a state does not fit in shape, dtype or device.
-class ContextMemoryImpl : public torch::nn::Module {
+class ContextMemoryImpl : public torch::nn::Cloneable<ContextMemoryImpl> {
  public:
   /// The linear maps are drawn as torch::nn::Linear draws them. Throws as MemoryOptions::check.
   explicit ContextMemoryImpl(const MemoryOptions& options);
+  void reset() final;
 
   /// A whole sequence at once, from empty memories: x [B, T, C] -> [B, T, C]. dropout_seed: a seed
   /// of this step and layer, none for no dropout.
   at::Tensor forward(const at::Tensor& x, std::optional<uint64_t> dropout_seed = {});
 
   /// The same without dropout or gradient, going on from `state`: x [B, T, C] -> [B, T, C] and the
-  /// state after it. Any split of a sequence into calls gives the same result.
+  /// state after it. Any split of a sequence into calls gives the same result. A state that was
+  /// moved in is gone, also after a throw.
   std::pair<at::Tensor, ContextMemoryState> read(const at::Tensor& x, ContextMemoryState state);
 
   /// How forward(x) without dropout reads the pairs at its last step: x [B, T, C], T > 0.

@@ -176,11 +176,15 @@ ContextTierState ContextTierState::from_tensors(const TensorFile& file, const st
 
 ContextTierImpl::ContextTierImpl(const MemoryOptions& options) : options_(options) {
   options.check();
-  const int64_t C = options.channels, H = options.heads;
+  reset();
+}
+
+void ContextTierImpl::reset() {
+  const int64_t C = options_.channels, H = options_.heads;
   const auto linear = [&](int64_t out) {
-    return make_linear(C, out, options.bias, options.device);
+    return make_linear(C, out, options_.bias, options_.device);
   };
-  const auto scalars = [&] { return at::zeros({H}, options.device); };
+  const auto scalars = [&] { return at::zeros({H}, options_.device); };
   key = register_module("key", linear(C));
   gates = register_module("gates", linear(2 * H));
   value = register_module("value", linear(C));

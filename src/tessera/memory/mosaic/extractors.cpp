@@ -27,10 +27,14 @@ void MemoryOptions::check() const {
 KeyExtractorImpl::KeyExtractorImpl(const MemoryOptions& options, int scale_power)
     : options_(options), scale_power_(scale_power) {
   options.check();
-  projection = register_module(
-      "projection", make_linear(options.channels, options.channels, options.bias, options.device));
-  leak = register_parameter("leak", at::zeros({options.heads}, options.device));
-  log_scale = register_parameter("log_scale", at::zeros({options.heads}, options.device));
+  reset();
+}
+
+void KeyExtractorImpl::reset() {
+  const int64_t C = options_.channels, H = options_.heads;
+  projection = register_module("projection", make_linear(C, C, options_.bias, options_.device));
+  leak = register_parameter("leak", at::zeros({H}, options_.device));
+  log_scale = register_parameter("log_scale", at::zeros({H}, options_.device));
   reset_scalars();
 }
 
@@ -58,10 +62,14 @@ ops::Keys KeyExtractorImpl::forward(const at::Tensor& x, const at::Tensor& leaky
 
 ValueExtractorImpl::ValueExtractorImpl(const MemoryOptions& options) : options_(options) {
   options.check();
-  projection = register_module(
-      "projection", make_linear(options.channels, options.channels, options.bias, options.device));
-  mix = register_parameter("mix", at::zeros({options.heads}, options.device));
-  log_scale = register_parameter("log_scale", at::zeros({options.heads}, options.device));
+  reset();
+}
+
+void ValueExtractorImpl::reset() {
+  const int64_t C = options_.channels, H = options_.heads;
+  projection = register_module("projection", make_linear(C, C, options_.bias, options_.device));
+  mix = register_parameter("mix", at::zeros({H}, options_.device));
+  log_scale = register_parameter("log_scale", at::zeros({H}, options_.device));
   reset_scalars();
 }
 

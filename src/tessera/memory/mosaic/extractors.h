@@ -1,7 +1,7 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
-#include <torch/nn/module.h>
+#include <torch/nn/cloneable.h>
 #include <torch/nn/modules/common.h>
 #include <torch/nn/modules/container/any_value.h>
 #include <torch/nn/modules/linear.h>
@@ -55,11 +55,12 @@ struct MemoryOptions {
 
 /// Keys of a memory unit: a linear map, its leaky average over time, normalised and scaled per head
 /// (Zhang et al. 2024, eq. 6; the scale is the square root of the kernel bandwidth β).
-class KeyExtractorImpl : public torch::nn::Module {
+class KeyExtractorImpl : public torch::nn::Cloneable<KeyExtractorImpl> {
  public:
   /// scale_power: 1 where keys are compared with keys, 2 where with slots, which have no scale.
   /// Throws as MemoryOptions::check.
   KeyExtractorImpl(const MemoryOptions& options, int scale_power);
+  void reset() final;  ///< for clone(): registers new parameters, as in every memory
 
   /// x [B, T, C], T > 0; leaky_average [B, H, D] is that of an earlier call, undefined starts at 0.
   ops::Keys forward(const at::Tensor& x, const at::Tensor& leaky_average = {});
@@ -88,10 +89,11 @@ TORCH_MODULE(KeyExtractor);
 /// step ahead), normalised and scaled per head (Zhang et al. 2024, eq. 6).
 /// Differs from eq. 6 as printed, whose value is recursive and starts at x_{T+1}: this is the
 /// authors' code, and eq. 7 of the paper's May 2024 version with λ_ψ = (1 - c) / c.
-class ValueExtractorImpl : public torch::nn::Module {
+class ValueExtractorImpl : public torch::nn::Cloneable<ValueExtractorImpl> {
  public:
   /// Throws as MemoryOptions::check.
   explicit ValueExtractorImpl(const MemoryOptions& options);
+  void reset() final;
 
   /// x [B, T, C] -> raw values ṽ = W_ψ x, [B, T, H, D].
   at::Tensor raw(const at::Tensor& x);

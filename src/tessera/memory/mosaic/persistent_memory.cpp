@@ -14,19 +14,25 @@ namespace tessera {
 
 PersistentMemoryImpl::PersistentMemoryImpl(const MemoryOptions& options, int64_t slots,
                                            int64_t count, FirstSlots first)
-    : options_(options) {
+    : options_(options), slots_(slots), count_(count), first_(first) {
   TESSERA_CHECK(slots >= 0 && count >= 1, "PersistentMemory: ", count, " memories of ", slots,
                 " slots; expected at least 1 of 0 or more");
-  key = register_module("key", KeyExtractor(options, /*scale_power=*/2));
-  const std::vector<int64_t> shape = {count, options.heads, slots, options.head_width()};
-  slot_keys = register_parameter("slot_keys", at::zeros(shape, options.device));
-  slot_values = register_parameter("slot_values", at::zeros(shape, options.device));
-  log_scale = register_parameter("log_scale", at::zeros({options.heads}, options.device));
-  output = register_module("output", make_output_projection(options));
+  options.check();
+  reset();
+}
+
+void PersistentMemoryImpl::reset() {
+  const auto zeros = [&](at::IntArrayRef sizes) { return at::zeros(sizes, options_.device); };
+  const std::vector<int64_t> sizes = {count_, options_.heads, slots_, options_.head_width()};
+  key = register_module("key", KeyExtractor(options_, /*scale_power=*/2));
+  slot_keys = register_parameter("slot_keys", zeros(sizes));
+  slot_values = register_parameter("slot_values", zeros(sizes));
+  log_scale = register_parameter("log_scale", zeros({options_.heads}));
+  output = register_module("output", make_output_projection(options_));
   reset_scalars();
-  if (first == FirstSlots::kZero) return;
+  if (first_ == FirstSlots::kZero) return;
   at::NoGradGuard no_grad;
-  const double deviation = 1.0 / std::sqrt(options.head_width());
+  const double deviation = 1.0 / std::sqrt(options_.head_width());
   slot_keys.normal_(0.0, deviation);
   slot_values.normal_(0.0, deviation);
 }
@@ -61,12 +67,15 @@ std::pair<at::Tensor, at::Tensor> PersistentMemoryImpl::read(const at::Tensor& x
 
 at::Tensor PersistentMemoryImpl::slot_weights(const at::Tensor& x, int64_t first) {
   at::NoGradGuard no_grad;
-  const at::Tensor queries = key->forward(x).keys.slice(1, first).transpose(1, 2);  // [B, H, t, D]
-  std::vector<at::Tensor> weights;  // of each memory [B, H, t, M]
+  const at::Tensor keys = key->forward(x).keys;  // [B, T, H, D]
+  TESSERA_CHECK(first >= 0 && first <= x.size(1), "PersistentMemory: the first step is ", first,
+                ", expected 0 to ", x.size(1), ", the number of steps");
+  const at::Tensor queries = keys.slice(1, first).transpose(1, 2);  // [B, H, t, D]
+  std::vector<at::Tensor> weights;                                  // of each memory [B, H, t, M]
   for (int64_t p = 0; p < slot_keys.size(0); ++p) {
-    const at::Tensor keys =  // [H, M, D]
+    const at::Tensor slots =  // [H, M, D]
         ops::as_floats(slot_keys[p], options_.head_width()).to(queries.scalar_type());
-    weights.push_back(queries.matmul(keys.transpose(1, 2)).softmax(-1));
+    weights.push_back(queries.matmul(slots.transpose(1, 2)).softmax(-1));
   }
   return at::cat(weights, -1).transpose(1, 2);
 }

@@ -51,10 +51,14 @@ TieredMemoryImpl::TieredMemoryImpl(const MemoryOptions& options, int64_t short_t
       long_reach_{.delay = delay, .pairs = 0} {
   TESSERA_CHECK(short_term_pairs >= 1 && delay >= 1, "TieredMemory: a short-term memory of ",
                 short_term_pairs, " pairs and a delay of ", delay, "; expected 1 or more of each");
-  short_term = register_module("short_term", ContextTier(options));
-  long_term = register_module("long_term", ContextTier(options));
-  output = register_module(
-      "output", make_linear(2 * options.channels, options.channels, options.bias, options.device));
+  reset();
+}
+
+void TieredMemoryImpl::reset() {
+  const int64_t C = options_.channels;
+  short_term = register_module("short_term", ContextTier(options_));
+  long_term = register_module("long_term", ContextTier(options_));
+  output = register_module("output", make_linear(2 * C, C, options_.bias, options_.device));
 }
 
 at::Tensor TieredMemoryImpl::forward(const at::Tensor& x, std::optional<uint64_t> dropout_seed,

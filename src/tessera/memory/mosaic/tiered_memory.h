@@ -52,16 +52,18 @@ struct TierReading {
 ///   v_t = exp(min(|θ|, 15)) Norm(γ ṽ_t + (1 - γ) ṽ_{t+1}),  ṽ_t = W_ψ x_t,
 ///   y_t = sum_i softmax_i(β(n) k_t . k_i) v_i  over the n pairs that the reach allows, 0 where
 /// there is none. β(n) is ops::adaptive_bandwidth. What the heads read is not combined yet.
-class ContextTierImpl : public torch::nn::Module {
+class ContextTierImpl : public torch::nn::Cloneable<ContextTierImpl> {
  public:
   /// Throws as MemoryOptions::check.
   explicit ContextTierImpl(const MemoryOptions& options);
+  void reset() final;
 
   /// A whole sequence from empty memories: x [B, T, C] -> y [B, T, H, D].
   at::Tensor forward(const at::Tensor& x, TierReach reach, const ops::Dropout& dropout = {});
 
   /// The same without dropout or gradient, going on from `state`, which holds as many pairs as its
-  /// bound allows, whatever reach.pairs says: y [B, T, H, D] and the state after it.
+  /// bound allows, whatever reach.pairs says: y [B, T, H, D] and the state after it. A state that
+  /// was moved in is gone, also after a throw.
   std::pair<at::Tensor, ContextTierState> read(const at::Tensor& x, ContextTierState state,
                                                int64_t delay);
 
@@ -111,18 +113,20 @@ struct TieredMemoryState {
 /// memory all but the last ones, those of the steps i <= t - delay; W_o combines what both read.
 /// Differs from the paper's text, where the short-term memory reads a pair less: this is its figure
 /// 11. Members throw UsageError where x, a state or a delay does not fit.
-class TieredMemoryImpl : public torch::nn::Module {
+class TieredMemoryImpl : public torch::nn::Cloneable<TieredMemoryImpl> {
  public:
   /// short_term, delay: as above, from 1 on. Throws UsageError on other numbers, and as
   /// MemoryOptions::check.
   TieredMemoryImpl(const MemoryOptions& options, int64_t short_term, int64_t delay);
+  void reset() final;
 
   /// A whole sequence from empty memories: x [B, T, C] -> [B, T, C]. delay: that of this sequence;
   /// the memory's unless given. dropout_seed as in ContextMemory.
   at::Tensor forward(const at::Tensor& x, std::optional<uint64_t> dropout_seed = {},
                      std::optional<int64_t> delay = {});
   /// The same without dropout or gradient, going on from `state`. The bound of a state that has
-  /// read nothing is that of the long-term memory; the short-term memory keeps no more pairs.
+  /// read nothing is that of the long-term memory; the short-term memory keeps no more pairs. A
+  /// state that was moved in is gone, also after a throw.
   std::pair<at::Tensor, TieredMemoryState> read(const at::Tensor& x, TieredMemoryState state);
   /// Throws UsageError unless the state has read nothing or is one of this memory for `batch`
   /// sequences.

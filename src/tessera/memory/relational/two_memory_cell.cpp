@@ -38,19 +38,24 @@ void check_slots(const TwoMemoryOptions& options, const char* module) {
 }  // namespace
 
 ItemMemoryImpl::ItemMemoryImpl(const TwoMemoryOptions& options, at::Device device)
-    : options_(options) {
-  const int64_t D = options.width;
-  TESSERA_CHECK(D > 0, "ItemMemory: a width of ", D, "; expected 1 or more");
-  initial = register_parameter("initial", at::zeros({D, D}, device));
-  if (!options.gated) return;
-  const bool of_code = options.equations.gates == ops::GateForm::kSigmoid;
+    : options_(options), device_(device) {
+  TESSERA_CHECK(options.width > 0, "ItemMemory: a width of ", options.width,
+                "; expected 1 or more");
+  reset();
+}
+
+void ItemMemoryImpl::reset() {
+  const int64_t D = options_.width;
+  initial = register_parameter("initial", at::zeros({D, D}, device_));
+  if (!options_.gated) return;
+  const bool of_code = options_.equations.gates == ops::GateForm::kSigmoid;
   const auto gate = [&](int64_t inputs) {
-    return make_linear(inputs, 2 * D, /*with_bias=*/of_code, device);
+    return make_linear(inputs, 2 * D, /*with_bias=*/of_code, device_);
   };
-  input_gate = register_module("input_gate", gate(of_code ? D : options.inputs));
+  input_gate = register_module("input_gate", gate(of_code ? D : options_.inputs));
   memory_gate = register_module("memory_gate", gate(D));
-  input_bias = register_parameter("input_bias", at::zeros({}, device));
-  forget_bias = register_parameter("forget_bias", at::ones({}, device));
+  input_bias = register_parameter("input_bias", at::zeros({}, device_));
+  forget_bias = register_parameter("forget_bias", at::ones({}, device_));
 }
 
 at::Tensor ItemMemoryImpl::gate_inputs(const at::Tensor& x, const at::Tensor& content) {
@@ -75,17 +80,21 @@ at::Tensor ItemMemoryImpl::write(const at::Tensor& memory, const at::Tensor& lef
 }
 
 SelfAttentionImpl::SelfAttentionImpl(const TwoMemoryOptions& options, at::Device device)
-    : options_(options) {
+    : options_(options), device_(device) {
   check_slots(options, "SelfAttention");
-  const int64_t N = options.slots, D = options.width;
-  const bool of_columns = options.equations.projection != MemoryProjection::kRows;
+  reset();
+}
+
+void SelfAttentionImpl::reset() {
+  const int64_t N = options_.slots, D = options_.width;
+  const bool of_columns = options_.equations.projection != MemoryProjection::kRows;
   projection =
-      register_module("projection", make_linear(D, 3 * N, /*with_bias=*/of_columns, device));
+      register_module("projection", make_linear(D, 3 * N, /*with_bias=*/of_columns, device_));
   std::vector<int64_t> sizes = {D, 3 * N};
-  if (options.equations.projection == MemoryProjection::kRows) sizes = {3, D};
-  if (options.equations.projection == MemoryProjection::kColumnsNormedAcross) sizes = {3 * N};
-  norm_weight = register_parameter("norm_weight", at::ones(sizes, device));
-  norm_bias = register_parameter("norm_bias", at::zeros(sizes, device));
+  if (options_.equations.projection == MemoryProjection::kRows) sizes = {3, D};
+  if (options_.equations.projection == MemoryProjection::kColumnsNormedAcross) sizes = {3 * N};
+  norm_weight = register_parameter("norm_weight", at::ones(sizes, device_));
+  norm_bias = register_parameter("norm_bias", at::zeros(sizes, device_));
 }
 
 /// [B, 3N, D]: columns of (M + left ⊗ right) Wᵀ + bias, normalised all together or row by row.
@@ -120,20 +129,24 @@ ops::Associations SelfAttentionImpl::forward(const at::Tensor& item, const at::T
 }
 
 RelationalMemoryImpl::RelationalMemoryImpl(const TwoMemoryOptions& options, at::Device device)
-    : options_(options) {
+    : options_(options), device_(device) {
   check_slots(options, "RelationalMemory");
-  const int64_t N = options.slots, D = options.width;
-  alpha1 = blend_factor("alpha1", options.alpha1, device);
-  alpha2 = blend_factor("alpha2", options.alpha2, device);
-  alpha3 = blend_factor("alpha3", options.alpha3, device);
-  if (!options.alpha3.absent())
-    transfer = register_module("transfer", make_linear(N * D, D, /*with_bias=*/true, device));
-  initial = register_parameter("initial", at::zeros({N, D, D}, device));
+  reset();
 }
 
-at::Tensor RelationalMemoryImpl::blend_factor(const std::string& name, const BlendFactor& factor,
-                                              at::Device device) {
-  const at::Tensor value = at::full({1}, factor.value, at::TensorOptions(device).dtype(at::kFloat));
+void RelationalMemoryImpl::reset() {
+  const int64_t N = options_.slots, D = options_.width;
+  alpha1 = blend_factor("alpha1", options_.alpha1);
+  alpha2 = blend_factor("alpha2", options_.alpha2);
+  alpha3 = blend_factor("alpha3", options_.alpha3);
+  if (!options_.alpha3.absent())
+    transfer = register_module("transfer", make_linear(N * D, D, /*with_bias=*/true, device_));
+  initial = register_parameter("initial", at::zeros({N, D, D}, device_));
+}
+
+at::Tensor RelationalMemoryImpl::blend_factor(const std::string& name, const BlendFactor& factor) {
+  const at::Tensor value =
+      at::full({1}, factor.value, at::TensorOptions(device_).dtype(at::kFloat));
   return factor.learned ? register_parameter(name, value) : register_buffer(name, value);
 }
 
@@ -178,22 +191,25 @@ NamedTensors TwoMemoryState::tensors(const std::string& prefix) const {
 }
 
 TwoMemoryCellImpl::TwoMemoryCellImpl(const TwoMemoryOptions& options, at::Device device)
-    : options_(options) {
+    : options_(options), device_(device) {
   TESSERA_CHECK(options.inputs > 0 && options.slots > 0 && options.width > 0 &&
                     options.projection_hidden >= 0,
                 "TwoMemoryCell: ", options.inputs, " inputs, ", options.slots,
                 " slots, a width of ", options.width, " and a hidden width of ",
                 options.projection_hidden, "; expected 1 or more of each, or no hidden width");
-  const int64_t D = options.width;
+  reset();
+}
+
+void TwoMemoryCellImpl::reset() {
   const auto map = [&](int64_t outputs) {
-    return input_map(options.inputs, options.projection_hidden, outputs, device);
+    return input_map(options_.inputs, options_.projection_hidden, outputs, device_);
   };
-  content = register_module("content", map(D));
-  pattern = register_module("pattern", map(D));
-  attention = register_module("attention", map(options.slots));
-  item = register_module("item", ItemMemory(options, device));
-  self_attention = register_module("self_attention", SelfAttention(options, device));
-  relational = register_module("relational", RelationalMemory(options, device));
+  content = register_module("content", map(options_.width));
+  pattern = register_module("pattern", map(options_.width));
+  attention = register_module("attention", map(options_.slots));
+  item = register_module("item", ItemMemory(options_, device_));
+  self_attention = register_module("self_attention", SelfAttention(options_, device_));
+  relational = register_module("relational", RelationalMemory(options_, device_));
 }
 
 TwoMemoryState TwoMemoryCellImpl::initial_state(int64_t B) const {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <torch/nn/module.h>
+#include <torch/nn/cloneable.h>
 #include <torch/nn/modules/container/sequential.h>
 #include <torch/nn/modules/linear.h>
 #include <torch/nn/pimpl.h>
@@ -125,10 +125,11 @@ struct TwoMemoryOptions {
 /// row, not to every column; their map U makes tanh(M) Uᵀ, not U tanh(M); they and what is written
 /// are squashed; their maps have biases beside the two scalars, of which the forget gate's starts
 /// at 1. Without gates there is no squashing either.
-class ItemMemoryImpl : public torch::nn::Module {
+class ItemMemoryImpl : public torch::nn::Cloneable<ItemMemoryImpl> {
  public:
   /// Throws UsageError on a width below 1.
   explicit ItemMemoryImpl(const TwoMemoryOptions& options, at::Device device = at::kCPU);
+  void reset() final;  ///< for clone(): registers new parameters, as in every memory
 
   /// What the input adds to the gates, [T, B, 2D]: to every column of the paper's, which see x
   /// [T, B, in], to every row of the code's, which see content [T, B, D], f1(x). Undefined without
@@ -146,15 +147,17 @@ class ItemMemoryImpl : public torch::nn::Module {
 
  private:
   TwoMemoryOptions options_;
+  at::Device device_;
 };
 TORCH_MODULE(ItemMemory);
 
 /// Takes N queries, keys and values from a matrix memory and associates each query with all values
 /// (Le et al. 2020, eq. 4-8).
-class SelfAttentionImpl : public torch::nn::Module {
+class SelfAttentionImpl : public torch::nn::Cloneable<SelfAttentionImpl> {
  public:
   /// Throws UsageError on slots or a width below 1.
   explicit SelfAttentionImpl(const TwoMemoryOptions& options, at::Device device = at::kCPU);
+  void reset() final;
 
   /// SAM(M + left ⊗ right) as its factors: item M [B, D, D], left and right [B, D]; where left is
   /// undefined, SAM(M).
@@ -170,15 +173,17 @@ class SelfAttentionImpl : public torch::nn::Module {
   at::Tensor rows(const at::Tensor& item, const at::Tensor& left, const at::Tensor& right);
 
   TwoMemoryOptions options_;
+  at::Device device_;
 };
 TORCH_MODULE(SelfAttention);
 
 /// The parameters of the relational memory R [B, N, D, D] and of its exchange with the item memory
 /// (Le et al. 2020, eq. 11-13).
-class RelationalMemoryImpl : public torch::nn::Module {
+class RelationalMemoryImpl : public torch::nn::Cloneable<RelationalMemoryImpl> {
  public:
   /// Throws UsageError on slots or a width below 1.
   explicit RelationalMemoryImpl(const TwoMemoryOptions& options, at::Device device = at::kCPU);
+  void reset() final;
 
   /// eq. 12 is R_t = decay R_{t-1} + gain S_t: (α1, 1) in the code, (1, α1) in the paper, (0, 1)
   /// with RelationalWrite::kReplace. [1] each.
@@ -194,9 +199,10 @@ class RelationalMemoryImpl : public torch::nn::Module {
   at::Tensor initial;                    ///< R before the first step, [N, D, D]
 
  private:
-  at::Tensor blend_factor(const std::string& name, const BlendFactor& factor, at::Device device);
+  at::Tensor blend_factor(const std::string& name, const BlendFactor& factor);
 
   TwoMemoryOptions options_;
+  at::Device device_;
 };
 TORCH_MODULE(RelationalMemory);
 
@@ -220,11 +226,12 @@ struct TwoMemoryState {
 };
 
 /// The two memories and what connects them (Le et al. 2020, eq. 9-13).
-class TwoMemoryCellImpl : public torch::nn::Module {
+class TwoMemoryCellImpl : public torch::nn::Cloneable<TwoMemoryCellImpl> {
  public:
   /// On the meta device the parameters have sizes and no memory. Throws UsageError on sizes
   /// below 1.
   explicit TwoMemoryCellImpl(const TwoMemoryOptions& options, at::Device device = at::kCPU);
+  void reset() final;
 
   /// The learned state before the first step, for B sequences.
   TwoMemoryState initial_state(int64_t B) const;
@@ -243,6 +250,7 @@ class TwoMemoryCellImpl : public torch::nn::Module {
 
  private:
   TwoMemoryOptions options_;
+  at::Device device_;
 };
 TORCH_MODULE(TwoMemoryCell);
 

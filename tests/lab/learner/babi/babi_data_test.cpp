@@ -1,6 +1,6 @@
 #include "lab/learner/babi/babi_data.h"
 
-#include <ATen/Functions.h>
+#include <ATen/ATen.h>
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
