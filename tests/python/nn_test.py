@@ -10,6 +10,11 @@ torch = pytest.importorskip("torch")
 
 from tessera import nn, ops  # noqa: E402
 
+try:
+    from torch import func
+except ImportError:  # before PyTorch 2
+    func = pytest.importorskip("functorch")
+
 C, H = 12, 3
 
 
@@ -73,6 +78,23 @@ def test_gradients(kind):
     parameters = tuple(memory.parameters())
     forward = lambda x, *_: memory(x)  # noqa: E731
     assert torch.autograd.gradcheck(forward, (x, *parameters))
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
+def test_torch_func_differentiates_memories(kind, dropout):
+    memory, xs = kind[0](dropout=dropout), torch.randn(3, 2, 7, C)
+
+    def loss(x):
+        torch.manual_seed(1)
+        return memory(x).square().sum()
+
+    inputs = xs.clone().requires_grad_()
+    expected = torch.stack([torch.autograd.grad(loss(x), x)[0] for x in inputs])
+    assert torch.allclose(func.grad(loss)(xs[0]), expected[0], rtol=1e-3, atol=1e-5)
+    along = func.jvp(loss, (xs[0],), (xs[1],))[1]
+    assert torch.allclose(along, (expected[0] * xs[1]).sum(), rtol=1e-3, atol=1e-4)
+    if dropout == 0:  # vmap() refuses to draw a seed
+        assert torch.allclose(func.vmap(func.grad(loss))(xs), expected, rtol=1e-3, atol=1e-5)
 
 
 @pytest.mark.skipif(not hasattr(torch.library, "opcheck"), reason="needs PyTorch 2.4's opcheck")

@@ -8,6 +8,11 @@ from torch.autograd import gradcheck  # noqa: E402
 
 from tessera import ops  # noqa: E402
 
+try:
+    from torch import func
+except ImportError:  # before PyTorch 2
+    func = pytest.importorskip("functorch")
+
 B, T, H, D = 2, 5, 3, 4
 
 
@@ -98,6 +103,35 @@ def test_gradients(name):
     call, sizes, others = CALLS[name]
     tensors = tuple(drawn(*size, seed=seed) for seed, size in enumerate(sizes))
     assert gradcheck(lambda *inputs: call(*inputs, *others), tensors)
+
+
+@pytest.mark.parametrize("dtype", [torch.float, torch.double])
+@pytest.mark.parametrize("name", CALLS)
+def test_torch_func_differentiates_as_autograd_does(name, dtype):
+    call, sizes, others = CALLS[name]
+    tensors = [drawn(*size, seed=seed).to(dtype).detach() for seed, size in enumerate(sizes)]
+    loss = lambda *inputs: call(*inputs, *others).square().sum()  # noqa: E731
+    inputs = [tensor.clone().requires_grad_() for tensor in tensors]
+    expected = torch.autograd.grad(loss(*inputs), inputs)
+    every = tuple(range(len(tensors)))
+    for found in (
+        func.grad(loss, argnums=every)(*tensors),
+        func.jacfwd(loss, argnums=every)(*tensors),
+        [gradient[1] for gradient in func.vmap(func.grad(loss, argnums=every))(
+            *(torch.stack([torch.ones_like(tensor), tensor]) for tensor in tensors))],
+    ):
+        for gradient, of_autograd in zip(found, expected):
+            assert torch.allclose(gradient, of_autograd, rtol=1e-3, atol=1e-5)
+    _, along = func.jvp(loss, tuple(tensors), tuple(tensors))
+    assert torch.allclose(along, sum((a * b).sum() for a, b in zip(expected, tensors)), rtol=1e-4)
+
+
+def test_torch_func_leaves_out_the_ignored_rows():
+    hidden, embedding = drawn(3, D).detach(), drawn(7, D, seed=1).detach()
+    for targets in ([2, -100, 3], [-100] * 3):
+        loss = lambda x: ops.linear_cross_entropy(x, embedding, 0.5, torch.tensor(targets))  # noqa: B023, E731
+        x = hidden.clone().requires_grad_()
+        assert torch.allclose(func.grad(loss)(hidden), torch.autograd.grad(loss(x), x)[0])
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -106,6 +106,17 @@ void substitute(Memory& memory, at::TensorList parameters, const Tensor& x) {
   }
 }
 
+/// What make() makes, a memory without numbers, out of sight of torch.func and of traces: vmap()
+/// would refuse to draw its parameters.
+template <typename Make>
+auto made(const Make& make) {
+  using c10::DispatchKey;
+  const c10::impl::ExcludeDispatchKeyGuard out_of_sight(c10::DispatchKeySet(
+      {DispatchKey::FuncTorchDynamicLayerBackMode, DispatchKey::FuncTorchVmapMode,
+       DispatchKey::Python, DispatchKey::PythonTLSSnapshot}));
+  return make();
+}
+
 template <typename Memory>
 Tensor read(Memory&& memory, const Tensor& x, int64_t channels, at::TensorList parameters,
             c10::optional<int64_t> dropout_seed) {
@@ -119,9 +130,10 @@ Tensor read(Memory&& memory, const Tensor& x, int64_t channels, at::TensorList p
 Tensor context_memory(const Tensor& x, at::TensorList parameters, int64_t channels, int64_t heads,
                       bool bias, const std::string& parameterisation, const std::string& precision,
                       double dropout, c10::optional<int64_t> dropout_seed) {
-  return read(ContextMemoryImpl(options_of(channels, heads, bias, parameterisation, precision,
-                                           dropout, at::kMeta)),
-              x, channels, parameters, dropout_seed);
+  const MemoryOptions options =
+      options_of(channels, heads, bias, parameterisation, precision, dropout, at::kMeta);
+  return read(made([&] { return ContextMemoryImpl(options); }), x, channels, parameters,
+              dropout_seed);
 }
 
 Parameters context_memory_parameters(int64_t channels, int64_t heads, bool bias,
@@ -135,9 +147,9 @@ Tensor persistent_memory(const Tensor& x, at::TensorList parameters, int64_t cha
                          int64_t heads, int64_t slots, int64_t count, bool bias,
                          const std::string& parameterisation, const std::string& precision,
                          double dropout, c10::optional<int64_t> dropout_seed) {
-  return read(PersistentMemoryImpl(options_of(channels, heads, bias, parameterisation, precision,
-                                              dropout, at::kMeta),
-                                   slots, count, FirstSlots::kZero),
+  const MemoryOptions options =
+      options_of(channels, heads, bias, parameterisation, precision, dropout, at::kMeta);
+  return read(made([&] { return PersistentMemoryImpl(options, slots, count, FirstSlots::kZero); }),
               x, channels, parameters, dropout_seed);
 }
 

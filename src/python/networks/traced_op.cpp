@@ -87,6 +87,9 @@ class TracedStep : public torch::autograd::Function<TracedStep> {
 
 void call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Arguments* stack) {
   using c10::DispatchKey;
+  // Below a transform of torch.func, which differentiates what the function itself calls.
+  if (keys.has(DispatchKey::FuncTorchDynamicLayerBackMode))
+    return op.redispatchBoxed(c10::DispatchKeySet(DispatchKey::CPU), stack);
   if (!keys.has_any(c10::DispatchKeySet({DispatchKey::Python, DispatchKey::Functionalize})))
     return op.redispatchBoxed(keys & c10::after_autograd_keyset, stack);
   variable_list tensors;

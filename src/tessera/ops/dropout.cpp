@@ -57,12 +57,11 @@ void check_dropout(const Dropout& dropout, const char* caller) {
 at::Tensor dropout_factors(const Dropout& dropout, int64_t B, int64_t H, int64_t first_time,
                            int64_t queries, int64_t keys, const at::TensorOptions& options) {
   const auto integers = options.dtype(at::kLong).requires_grad(false);
-  at::Tensor head_keys = at::empty({B, H, 1, 1}, at::TensorOptions().dtype(at::kLong));
-  for (int64_t b = 0; b < B; ++b)
-    for (int64_t h = 0; h < H; ++h)
-      head_keys.data_ptr<int64_t>()[b * H + h] = cpu::dropout_head_key(dropout.seed, b, h);
-  head_keys = head_keys.to(integers.device());
-
+  const int64_t seed_key = cpu::dropout_seed_key(dropout.seed);
+  const at::Tensor rows = at::arange(B, integers).view({B, 1, 1, 1});
+  const at::Tensor heads = at::arange(H, integers).view({H, 1, 1});
+  const at::Tensor sequence_keys = mix32((rows + seed_key).bitwise_and(kLow32));
+  const at::Tensor head_keys = mix32((sequence_keys + heads).bitwise_and(kLow32));
   const at::Tensor times = at::arange(first_time, first_time + queries, integers).view({-1, 1});
   const at::Tensor pairs = at::arange(keys, integers);
   const at::Tensor row_keys =

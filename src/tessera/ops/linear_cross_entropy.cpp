@@ -138,6 +138,15 @@ class LinearCrossEntropy : public torch::autograd::Function<LinearCrossEntropy> 
   }
 };
 
+/// Of functions that torch.func can differentiate, which it cannot a torch::autograd::Function.
+at::Tensor composed(const at::Tensor& hidden, const at::Tensor& embedding, double logit_scale,
+                    const at::Tensor& targets, int64_t ignore_index, Precision precision) {
+  const at::Tensor logits = rounded_matmul(hidden, embedding.t(), precision) * logit_scale;
+  const at::Tensor sum =
+      at::cross_entropy_loss(logits, targets, {}, at::Reduction::Sum, ignore_index);
+  return sum / targets.ne(ignore_index).sum().clamp_min(1);
+}
+
 void check_arguments(const at::Tensor& hidden, const at::Tensor& embedding,
                      const at::Tensor& targets, int64_t ignore_index) {
   check_shape(hidden, {-1, -1}, "linear_cross_entropy: hidden");
@@ -164,6 +173,8 @@ at::Tensor linear_cross_entropy(const at::Tensor& hidden, const at::Tensor& embe
                 "linear_cross_entropy: an embedding of ", embedding.scalar_type(),
                 " has no gradient; expected ", hidden.scalar_type(),
                 ", or take linear_cross_entropy_per_row");
+  if (!hidden.has_storage())
+    return composed(hidden, embedding, logit_scale, targets, ignore_index, precision);
   const bool wants_gradient =
       at::GradMode::is_enabled() && (hidden.requires_grad() || embedding.requires_grad());
   return LinearCrossEntropy::apply(hidden, embedding, logit_scale, targets, ignore_index, precision,

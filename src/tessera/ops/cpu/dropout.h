@@ -28,10 +28,12 @@ inline Word mix32(Word x) {
   return x;
 }
 
+inline uint32_t dropout_seed_key(uint64_t seed) {
+  return mix32(mix32(static_cast<uint32_t>(seed)) + static_cast<uint32_t>(seed >> 32));
+}
+
 inline uint32_t dropout_head_key(uint64_t seed, int64_t batch_row, int64_t head) {
-  uint32_t key = mix32(static_cast<uint32_t>(seed));
-  key = mix32(key + static_cast<uint32_t>(seed >> 32));
-  key = mix32(key + static_cast<uint32_t>(batch_row));
+  const uint32_t key = mix32(dropout_seed_key(seed) + static_cast<uint32_t>(batch_row));
   return mix32(key + static_cast<uint32_t>(head));
 }
 

@@ -34,7 +34,8 @@ bool cpu_multiplies_bfloat16() {
 
 bool loops_run(std::initializer_list<at::Tensor> tensors) {
   for (const at::Tensor& tensor : tensors)
-    if (tensor.defined() && (!tensor.device().is_cpu() || tensor.scalar_type() != at::kFloat))
+    if (tensor.defined() &&
+        (!tensor.device().is_cpu() || tensor.scalar_type() != at::kFloat || !tensor.has_storage()))
       return false;
   return simd::instruction_set() >= simd::InstructionSet::kAvx2;
 }

@@ -20,7 +20,8 @@ using torch::autograd::variable_list;
 // The one place that decides whether an op runs a loop of ops/cpu or is composed of tensor
 // functions: no other file asks for a device.
 
-/// Whether the loops run: every defined tensor is a float tensor on a CPU that has loops.
+/// Whether the loops run: every defined tensor is a float tensor on a CPU that has loops, and holds
+/// its numbers itself, which those that torch.func differentiates do not.
 bool loops_run(std::initializer_list<at::Tensor> tensors);
 
 /// Whether the loops over a few rows run: every defined tensor is also contiguous and there are 1
