@@ -10,10 +10,14 @@ torch = pytest.importorskip("torch")
 
 from tessera import nn, ops  # noqa: E402
 
+from torch.nn.utils import parametrize, prune  # noqa: E402
+
 try:
     from torch import func
+    from torch.func import functional_call
 except ImportError:  # before PyTorch 2
     func = pytest.importorskip("functorch")
+    from torch.nn.utils.stateless import functional_call
 
 C, H = 12, 3
 
@@ -120,6 +124,58 @@ def test_state_dict_copies_and_pickles(kind):
     expected = memory(x)
     for same in (other, copy.deepcopy(memory), pickle.loads(pickle.dumps(memory))):
         assert torch.equal(same(x), expected)
+
+
+def test_what_takes_the_place_of_a_parameter_counts(kind):
+    memory, x = kind[0](), torch.randn(1, 5, C)
+    other, weight = copy.deepcopy(memory), torch.randn(C, C)
+    with torch.no_grad():
+        other.output.weight.copy_(weight)
+    expected = other(x)
+    assert torch.equal(functional_call(memory, {"output.weight": weight}, (x,)), expected)
+
+    class Replaced(torch.nn.Module):
+        def forward(self, _):
+            return weight
+
+    parametrized = copy.deepcopy(memory)
+    parametrize.register_parametrization(parametrized.output, "weight", Replaced())
+    assert torch.equal(parametrized(x), expected)
+    memory.output.weight = memory.key.projection.weight  # tied
+    memory(x).square().sum().backward()
+    assert memory.output.weight.grad is not None
+
+
+@pytest.mark.parametrize("make", ["prune", "weight_norm", "spectral_norm"])
+def test_a_parameter_that_a_hook_computes_is_refused(kind, make):
+    """The hook of a module that is not called."""
+    memory, x = kind[0](), torch.randn(1, 5, C)
+    memory.output.register_forward_pre_hook(lambda *_: None)  # of one who only looks on
+    memory(x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # weight_norm of PyTorch 2
+        if make == "prune":
+            prune.l1_unstructured(memory.output, "weight", 0.5)
+        else:
+            getattr(torch.nn.utils, make)(memory.output)
+    with pytest.raises(ValueError, match="the parameter output.weight is computed by a hook"):
+        memory(x)
+    if make == "prune":
+        prune.remove(memory.output, "weight")
+        other = kind[0]()
+        other.load_state_dict(memory.state_dict())
+        assert torch.equal(memory(x), other(x))
+
+
+def test_the_two_memories_refuse_a_hook_that_computes_a_parameter():
+    _, item, relational = two_memory_model("paper")
+    memory, wide = item.initial_state(1), torch.zeros(1, 4).double()
+    prune.l1_unstructured(item.memory_gate, "weight", 0.5)
+    with pytest.raises(ValueError, match="memory_gate.weight is computed by a hook"):
+        item(memory, wide, wide, wide[:, :3])
+    prune.l1_unstructured(relational.self_attention.projection, "weight", 0.5)
+    with pytest.raises(ValueError, match="projection.weight is computed by a hook"):
+        relational(relational.initial_state(1), memory, wide[:, :2], wide)
 
 
 def test_dropout_is_for_training(kind):
@@ -469,6 +525,9 @@ def test_a_parameter_in_the_place_of_a_networks_own_is_refused(network, tmp_path
         with pytest.raises(ValueError, match=f"the parameter {path} was replaced; change it in place"):
             use()
     setattr(network.get_submodule(below), name, parameter)
+    network(x)
+    with pytest.raises(ValueError, match=f"the parameter {path} was replaced; change it in place"):
+        functional_call(network, {path: parameter.detach().clone()}, (x,))
     network(x)
 
 

@@ -8,6 +8,7 @@ from typing import Any, Callable
 import torch
 from torch import Tensor
 
+from tessera._stores import UsageError
 from tessera.ops import _ops
 
 
@@ -25,6 +26,24 @@ def register(module: torch.nn.Module, parameters: dict[str, Tensor]) -> None:
                 owner.add_module(below, torch.nn.Module())
             owner = owner.get_submodule(below)
         owner.register_parameter(name, value)
+
+
+def found(module: torch.nn.Module, path: str) -> Any:
+    """What the module computes with in the place of this parameter: what a parametrization gives, or
+    functional_call(). Raises UsageError where a hook of a module below it computes that, because only the
+    module itself is called."""
+    *below, name = path.split(".")
+    owner = module
+    for step in below:
+        owner = getattr(owner, step)
+    value = getattr(owner, name)
+    hooked = not isinstance(value, torch.nn.Parameter) and owner._forward_pre_hooks
+    if hooked and owner is not module:
+        raise UsageError(
+            f"the parameter {path} is computed by a hook (prune, weight_norm), which is not run here; use "
+            "torch.nn.utils.parametrize, or prune.remove() before the call"
+        )
+    return value
 
 
 class _MosaicMemory(torch.nn.Module):
@@ -46,7 +65,11 @@ class _MosaicMemory(torch.nn.Module):
         self._sizes.update(parameterisation=parameterisation, precision=precision)
         self.dropout = dropout
         parameters = draw(**self._sizes, dropout=dropout)
+        self._paths = tuple(parameters)
         register(self, {name: torch.nn.Parameter(value) for name, value in parameters.items()})
+
+    def _tensors(self) -> list[Tensor]:
+        return [found(self, path) for path in self._paths]
 
     def _options(self) -> dict[str, Any]:
         """Arguments of the op, with a new seed where there is dropout."""
@@ -85,7 +108,7 @@ class ContextMemory(_MosaicMemory):
 
     def forward(self, x: Tensor) -> Tensor:
         """x [B, T, C] -> [B, T, C]; the first step has nothing to read."""
-        return _ops.context_memory(x, list(self.parameters()), **self._options())
+        return _ops.context_memory(x, self._tensors(), **self._options())
 
 
 class PersistentMemory(_MosaicMemory):
@@ -113,7 +136,7 @@ class PersistentMemory(_MosaicMemory):
 
     def forward(self, x: Tensor) -> Tensor:
         """x [B, T, C] -> [B, T, C], from the start of a sequence."""
-        return _ops.persistent_memory(x, list(self.parameters()), **self._options())
+        return _ops.persistent_memory(x, self._tensors(), **self._options())
 
 
 class CorrelationMemory(torch.nn.Module):

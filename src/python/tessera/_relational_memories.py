@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from tessera import ops
+from tessera._memories import found
 
 _VARIANTS = ("authors", "paper")
 
@@ -23,8 +24,8 @@ def _check(name: str, tensor: Tensor, sizes: tuple[int, ...], like: Tensor) -> N
     if tensor.shape != sizes:
         raise ValueError(f"{name} has shape {list(tensor.shape)}, expected {list(sizes)}")
     if (tensor.dtype, tensor.device) != (like.dtype, like.device):
-        found, expected = f"{tensor.dtype} on {tensor.device}", f"{like.dtype} on {like.device}"
-        raise ValueError(f"{name} is {found}, expected {expected}")
+        given, expected = f"{tensor.dtype} on {tensor.device}", f"{like.dtype} on {like.device}"
+        raise ValueError(f"{name} is {given}, expected {expected}")
 
 
 class ItemMemory(torch.nn.Module):
@@ -48,8 +49,8 @@ class ItemMemory(torch.nn.Module):
         _check_options(variant, width=width, inputs=inputs)
         of_paper = variant == "paper"
         if (inputs is not None) != (gated and of_paper):
-            found = "missing" if inputs is None else inputs
-            raise ValueError(f"inputs is {found}; it is for the gates of variant 'paper', which see x")
+            given = "missing" if inputs is None else inputs
+            raise ValueError(f"inputs is {given}; it is for the gates of variant 'paper', which see x")
         self.width, self.gated, self.variant = width, gated, variant
         self.initial = torch.nn.Parameter(torch.empty(width, width))
         torch.nn.init.uniform_(self.initial, -((2 * width) ** -0.5), (2 * width) ** -0.5)
@@ -71,8 +72,8 @@ class ItemMemory(torch.nn.Module):
         _check("ItemMemory: left", left, (batch, width), self.initial)
         _check("ItemMemory: right", right, (batch, width), self.initial)
         if (x is not None) != (self.gated and self.variant == "paper"):
-            found = "missing" if x is None else "given"
-            raise ValueError(f"ItemMemory: x is {found}; the gates of variant 'paper' see it, and no others")
+            state = "missing" if x is None else "given"
+            raise ValueError(f"ItemMemory: x is {state}; the gates of variant 'paper' see it, and no others")
         if not self.gated:
             return memory + left[:, :, None] * right[:, None, :]
         seen = left if x is None else x
@@ -81,7 +82,7 @@ class ItemMemory(torch.nn.Module):
         bias = torch.cat([self.input_bias.expand(width), self.forget_bias.expand(width)])
         if self.memory_gate.bias is not None:
             bias = bias + self.memory_gate.bias
-        weight, gates = self.memory_gate.weight, self.input_gate(seen) + bias
+        weight, gates = found(self, "memory_gate.weight"), self.input_gate(seen) + bias
         if self.variant == "authors":
             return ops.gated_write(memory, left, right, weight, gates)
         # Gates U tanh(M), with what x adds in every column: those of the transposed memory.
@@ -106,7 +107,7 @@ class _SelfAttention(torch.nn.Module):
         """item [B, D, D] -> S [B, N, D, D]."""
         norm = torch.nn.functional.layer_norm
         if self.of_paper:  # rows of W M, each normalised
-            rows = self.projection.weight @ item  # [B, 3N, D]
+            rows = found(self, "projection.weight") @ item  # [B, 3N, D]
             normal = norm(rows, rows.shape[-1:]).unflatten(1, (3, -1))
             parts = (normal * self.norm_weight[:, None] + self.norm_bias[:, None]).unbind(1)
         else:  # columns of M W^T + bias, normalised together

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from tessera._memories import new_seed, register
+from tessera._memories import found, new_seed, register
 from tessera._settings import json_text
 from tessera._stores import UsageError
 from tessera.ops import _ops
@@ -48,9 +48,8 @@ class _Network(torch.nn.Module):
     def _network(self) -> Any:
         """The library's, which computes with its own parameters. Raises UsageError where those of this
         module are others."""
-        found = dict(self.named_parameters())
         for name, parameter in self._own.items():
-            if found.get(name) is not parameter:
+            if found(self, name) is not parameter:
                 raise UsageError(f"the parameter {name} was replaced; change it in place")
         return self._opened
 
