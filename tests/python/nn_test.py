@@ -479,6 +479,12 @@ def test_a_network_of_another_dtype_replaces_no_model_directory(network, tmp_pat
     network.double().float().save(tmp_path)
 
 
+def test_parameters_of_networks_are_pytorchs(network):
+    for parameter in network.parameters():  # DistributedDataParallel refuses uninitialised ones
+        assert type(parameter) is torch.nn.Parameter
+        assert not isinstance(parameter, torch.nn.parameter.UninitializedParameter)
+
+
 def test_copies_of_networks(network):
     x = input_of(network)
     expected = network(x)

@@ -40,7 +40,7 @@ class _Network(torch.nn.Module):
             raise ValueError(f"the model is of the kind {kind}, expected {self.kind}")
         parameters = _ops.network_parameters(network)
         for parameter in parameters.values():
-            parameter._is_param = True  # a torch.nn.Parameter would be another tensor
+            parameter.__class__ = torch.nn.Parameter  # a new one would be another tensor
         self._own = parameters
         register(self, parameters)
 
