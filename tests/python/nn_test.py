@@ -506,6 +506,46 @@ def test_copies_of_networks(network):
     assert torch.equal(fresh(x), expected)
 
 
+class Extended(nn.Gpt):
+    """A network to which somebody added something."""
+
+    def __init__(self, **fields):
+        super().__init__(**fields)
+        self.head = torch.nn.Linear(30, 4)
+        self.tied = torch.nn.Linear(8, 30)
+        self.tied.weight = next(self.parameters())
+        self.register_buffer("counts", torch.zeros(3))
+        self.note = ["mine"]
+
+    def forward(self, tokens):
+        return self.head(super().forward(tokens)) + self.counts.sum()
+
+
+def doubled(module, inputs, output):
+    return 2 * output
+
+
+def test_copies_of_what_extends_a_network():
+    network = Extended(vocabulary=30, window=16, layers=1, heads=2, channels=8, dropout=0.0).double()
+    network.register_forward_hook(doubled)
+    network.counts += 1
+    tokens = torch.randint(30, (2, 5))
+    expected = network(tokens)
+    for other in (copy.deepcopy(network), pickle.loads(pickle.dumps(network))):
+        assert torch.equal(other(tokens), expected)
+        assert other.note == ["mine"] and other.note is not network.note
+        assert other.tied.weight is next(other.parameters())
+        other(tokens).sum().backward()
+        assert [name for name, own in other.named_parameters() if own.grad is None] == ["tied.bias"]
+        with torch.no_grad():
+            for parameter in other.parameters():
+                parameter.zero_()
+        assert torch.equal(network(tokens), expected) and not torch.equal(other(tokens), expected)
+    shallow = copy.copy(network)
+    assert all(a is b for a, b in zip(shallow.parameters(), network.parameters()))
+    assert torch.equal(shallow(tokens), expected)
+
+
 def test_networks_draw_from_pytorchs_generator():
     def drawn(seed):
         torch.manual_seed(seed)

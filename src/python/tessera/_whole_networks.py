@@ -19,6 +19,14 @@ from tessera.ops import _ops
 _Self = TypeVar("_Self", bound="_Network")
 
 
+def _parameters(network: Any) -> dict[str, Tensor]:
+    """The library's own tensors."""
+    parameters = dict(_ops.network_parameters(network))
+    for parameter in parameters.values():
+        parameter.__class__ = torch.nn.Parameter  # a new one would be another tensor
+    return parameters
+
+
 class _Network(torch.nn.Module):
     """A whole network of the library, on the CPU, in float32 or float64.
 
@@ -38,11 +46,8 @@ class _Network(torch.nn.Module):
         kind = self._fields.pop("kind")
         if kind != self.kind:
             raise ValueError(f"the model is of the kind {kind}, expected {self.kind}")
-        parameters = _ops.network_parameters(network)
-        for parameter in parameters.values():
-            parameter.__class__ = torch.nn.Parameter  # a new one would be another tensor
-        self._own = parameters
-        register(self, parameters)
+        self._own = _parameters(network)
+        register(self, self._own)
 
     @property
     def _network(self) -> Any:
@@ -83,28 +88,30 @@ class _Network(torch.nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         return _ops.network_forward(self._network, x, self._seed())
 
-    def __reduce__(self) -> Any:
-        learns = {name: parameter.requires_grad for name, parameter in self.named_parameters()}
-        return _restored, (type(self), self._fields, self.state_dict(), self.training, learns)
+    def __copy__(self: _Self) -> _Self:
+        other = type(self).__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._network  # raises where the parameters are others
+        return {**self.__dict__, "_opened": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        values = self._own
+        self._opened = _ops.new_network(self.kind, json_text(self._fields), 0)
+        self._own = _parameters(self._opened)
+        for name, own in self._own.items():
+            own.data = values[name].data
+            own.requires_grad_(values[name].requires_grad)
+        own_of = {id(values[name]): own for name, own in self._own.items()}
+        for module in self.modules():  # also those with tied parameters that a subclass added
+            for name, parameter in module._parameters.items():
+                module._parameters[name] = own_of.get(id(parameter), parameter)
 
     def extra_repr(self) -> str:
         return ", ".join(f"{name}={value!r}" for name, value in self._fields.items())
-
-
-def _restored(
-    cls: type[_Self],
-    fields: dict[str, Any],
-    state: dict[str, Tensor],
-    training: bool,
-    learns: dict[str, bool],
-) -> _Self:
-    module = cls._adopted(_ops.new_network(cls.kind, json_text(fields), 0))
-    for dtype in {value.dtype for value in state.values()}:
-        module.to(dtype)
-    module.load_state_dict(state)
-    for name, is_learned in learns.items():
-        module.get_parameter(name).requires_grad_(is_learned)
-    return module.train(training)
 
 
 class _LanguageModel(_Network):
