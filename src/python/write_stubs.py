@@ -2,7 +2,6 @@
 
 import importlib
 import inspect
-import re
 import sys
 from pathlib import Path
 from textwrap import indent
@@ -16,7 +15,7 @@ from typing_extensions import Self
 from tessera._answer import Answer
 from tessera._progress import Progress
 
-Text = Union[str, os.PathLike[str]]  # a path, too, is a text
+StrPath = Union[str, os.PathLike[str]]
 
 """
 
@@ -29,9 +28,7 @@ def stub_of(name, member):
             parameters.append("*")
         typed = parameter.name not in ("self", "cls")
         default = "" if parameter.default is parameter.empty else " = ..."
-        annotation = str(parameter.annotation).replace("str | os.PathLike[str]", "str")
-        annotation = re.sub(r"(?<!Mapping\[)\bstr\b", "Text", annotation)
-        parameters.append(parameter.name + (f": {annotation}{default}" if typed else ""))
+        parameters.append(parameter.name + (f": {parameter.annotation}{default}" if typed else ""))
     decorator = "@classmethod\n" if isinstance(member, classmethod) else ""
     return f"{decorator}def {name}({', '.join(parameters)}) -> {signature.return_annotation}: ...\n"
 

@@ -127,6 +127,9 @@ def test_refuses_as_the_program_does(model, tmp_path):
     for refuse in (model.generate, model.session, model.session("And").read):
         with pytest.raises(TypeError, match="a bytes was given, expected"):
             refuse(b"And")
+    for refuse in (model.generate, model.stream, model.session, model.inspect, lambda path: model.score([path])):
+        with pytest.raises(TypeError, match="a PosixPath was given, expected (a str|no path)"):
+            refuse(MODEL)
     with pytest.raises(UnicodeEncodeError):
         model.session("\udc80")
 

@@ -528,6 +528,17 @@ def test_numbers_and_paths_of_other_libraries(store):
     asked = store.ask(numpy.array(["The lamp beside the river", "The ship"]))
     assert asked == store.ask(["The lamp beside the river", "The ship"])
     assert store.memorize(Path("path.txt"), "Its id is a path, which becomes a text.\n").id == "path.txt"
+    for use, field in (
+        (lambda path: store.memorize("e", path), "text"),
+        (lambda path: store.memorize("e", "text", meta={"from": path}), "meta: from"),
+        (store.recall, "prompt"),
+        (lambda path: store.ask([path]), "prompts"),
+        (store.find, "text"),
+    ):
+        with pytest.raises(TypeError, match=f"^{field}: a PosixPath was given, expected no path"):
+            use(Path("/etc/hostname"))
+    assert store.show(Path("path.txt")).id == "path.txt"
+    assert store.forget(Path("path.txt")).deleted
 
 
 def test_plans_as_the_program_does():

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,10 +26,12 @@ struct Call {
   Work work;
 };
 
-/// work: reads the job from the request, does it, and gives its answer.
+/// work: reads the job from the request, does it, and gives its answer. paths: names of fields that
+/// hold paths, or ids made of them.
 template <typename Job, typename Target>
-Call<Target> call_of(typename Call<Target>::Work work) {
-  return {Job::kName, Job::kHelp, described(config::fields_of(Job())), work};
+Call<Target> call_of(typename Call<Target>::Work work,
+                     std::span<const std::string_view> paths = {}) {
+  return {Job::kName, Job::kHelp, described(config::fields_of(Job()), paths), work};
 }
 
 template <typename Job>
@@ -55,7 +58,7 @@ pybind11::object answer(const std::vector<Call<Target>>& calls, Target& target,
                         const pybind11::object& progress) {
   const auto call = std::ranges::find(calls, name, &Call<Target>::name);
   check_argument(call != calls.end(), "there is no job '{}'", name);
-  const config::Json fields = json_of(request);
+  const config::Json fields = request_of(request, call->fields);
   const jobs::OnProgress on_progress = progress_to(progress);
   config::Json json;
   without_gil([&] { json = call->work(target, fields, on_progress); });

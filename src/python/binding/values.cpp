@@ -1,5 +1,6 @@
 #include "python/binding/values.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -41,18 +42,20 @@ struct Level {
   ~Level() { Py_LeaveRecursiveCall(); }
 };
 
-Json list_of(py::handle value) {
+Json list_of(py::handle value, Paths paths) {
   Json list = Json::array();
-  for (const py::handle item : value) list.push_back(json_of(item));
+  for (const py::handle item : value) list.push_back(json_of(item, paths));
   return list;
 }
 
-Json table_of(const py::dict& value) {
+/// paths_of: of the entry with this name.
+template <typename PathsOf>
+Json table_of(const py::dict& value, const PathsOf& paths_of) {
   Json table = Json::object();
   for (const auto& [key, item] : value) {
     const std::string name = utf8_of(key);
     try {
-      table[name] = json_of(item);
+      table[name] = json_of(item, paths_of(name));
     } catch (const py::type_error& error) {
       throw py::type_error(name + ": " + error.what());
     }
@@ -60,7 +63,8 @@ Json table_of(const py::dict& value) {
   return table;
 }
 
-constexpr std::string_view kMetadata = "meta";  // the field of KEY=VALUE
+constexpr std::string_view kMetadata = "meta";    // the field of KEY=VALUE
+constexpr std::string_view kStrPath = "StrPath";  // the type of a text that may be a path
 
 /// {"key": "value"} as ["key=value"].
 Json assignments_of(const Json& table) {
@@ -109,28 +113,43 @@ std::string type_of(const std::vector<config::Field>&) {
 
 std::string text_of(py::handle value) {
   if (PyUnicode_Check(value.ptr())) return utf8_of(value);
-  if (py::hasattr(value, "__fspath__")) return utf8_of(value.attr("__fspath__")());
-  throw refusal(value, "a str or a path");
+  throw refusal(value, "a str");
 }
 
-Json json_of(py::handle value) {
+Json json_of(py::handle value, Paths paths) {
   const Level level;
   PyObject* const object = value.ptr();
   if (value.is_none()) return nullptr;
   if (PyBool_Check(object)) return object == Py_True;
   if (PyLong_Check(object)) return whole_number_of(value);
   if (PyFloat_Check(object)) return PyFloat_AsDouble(object);
-  if (PyUnicode_Check(object) || py::hasattr(value, "__fspath__")) return text_of(value);
-  if (py::isinstance<py::dict>(value)) return table_of(py::reinterpret_borrow<py::dict>(value));
+  if (PyUnicode_Check(object)) return text_of(value);
+  if (py::hasattr(value, "__fspath__")) {
+    if (paths == Paths::kTexts) return text_of(value.attr("__fspath__")());
+    throw refusal(value, "no path; read the file for its text");
+  }
+  if (py::isinstance<py::dict>(value))
+    return table_of(py::reinterpret_borrow<py::dict>(value),
+                    [](const std::string&) { return Paths::kRefused; });
   if (py::hasattr(value, "tolist")) {  // of NumPy and PyTorch
     const py::object plain = value.attr("tolist")();
-    if (Py_TYPE(plain.ptr()) != Py_TYPE(object)) return json_of(plain);  // a long double stays one
+    if (Py_TYPE(plain.ptr()) != Py_TYPE(object))
+      return json_of(plain, paths);  // a long double stays one
   }
   if (PyIndex_Check(object)) return whole_number_of(value.attr("__index__")());
   if (py::hasattr(value, "__float__")) return value.attr("__float__")().cast<double>();
   const bool is_bytes = PyBytes_Check(object) || PyByteArray_Check(object);
-  if (py::hasattr(value, "__iter__") && !is_bytes) return list_of(value);
+  if (py::hasattr(value, "__iter__") && !is_bytes) return list_of(value, paths);
   throw refusal(value, "a bool, a number, a str, a path, or a list or dict of these");
+}
+
+Json request_of(const py::dict& request, const Json& fields) {
+  return table_of(request, [&](const std::string& name) {
+    for (const Json& field : fields)
+      if (field["name"] == name && field["type"].get<std::string>().starts_with(kStrPath))
+        return Paths::kTexts;
+    return Paths::kRefused;
+  });
 }
 
 Json with_lists(Json request, const std::vector<config::Field>& fields) {
@@ -176,19 +195,21 @@ py::object object_of(const Json& json) {
   }
 }
 
-Json described(const std::vector<config::Field>& fields) {
+Json described(const std::vector<config::Field>& fields, std::span<const std::string_view> paths) {
   const Json defaults = config::fields_to_json(fields);
   Json list = Json::array();
   for (const config::Field& field : fields) {
     const std::string name(field.name);
-    const char* const or_table = name == kMetadata ? " | Mapping[str, str]" : "";
-    list.push_back(
-        {{"name", name},
-         {"type",
-          std::visit([](const auto& value) { return type_of(value); }, field.value) + or_table},
-         {"default", defaults[name]},
-         {"required", field.demand.required},
-         {"help", field.help}});
+    std::string type = std::visit([](const auto& value) { return type_of(value); }, field.value);
+    if (name == kMetadata) type += " | Mapping[str, str]";
+    if (std::ranges::find(paths, name) != paths.end())
+      for (size_t at = 0; (at = type.find("str", at)) != std::string::npos;)
+        type.replace(at, 3, kStrPath);
+    list.push_back({{"name", name},
+                    {"type", type},
+                    {"default", defaults[name]},
+                    {"required", field.demand.required},
+                    {"help", field.help}});
   }
   return list;
 }

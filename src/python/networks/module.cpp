@@ -41,9 +41,11 @@ Json work(OpenModel& model, const Json& request, const jobs::OnProgress& on_prog
     return on_given_text([&] { return job.run(model.folder, on_progress).json(); });
 }
 
+constexpr std::string_view kPaths[] = {"data"};
+
 template <typename... Jobs>
 std::vector<Call<OpenModel>> calls_of() {
-  return {call_of<Jobs, OpenModel>(work<Jobs>)...};
+  return {call_of<Jobs, OpenModel>(work<Jobs>, kPaths)...};
 }
 
 /// The jobs on a model.

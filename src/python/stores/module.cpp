@@ -61,14 +61,17 @@ Json make(const std::filesystem::path& folder, const Json& request,
   return read_job<Job>(request).run(folder, on_progress).json();
 }
 
+constexpr std::string_view kPaths[] = {"id",    "files",     "exclude",   "controls", "out",
+                                       "texts", "tokenizer", "plan_from", "stores"};
+
 template <typename... Jobs>
 std::vector<Call<OpenStore>> calls_of() {
-  return {call_of<Jobs, OpenStore>(work<Jobs>)...};
+  return {call_of<Jobs, OpenStore>(work<Jobs>, kPaths)...};
 }
 
 template <typename... Jobs>
 std::vector<Call<const std::filesystem::path>> makers_of() {
-  return {call_of<Jobs, const std::filesystem::path>(make<Jobs>)...};
+  return {call_of<Jobs, const std::filesystem::path>(make<Jobs>, kPaths)...};
 }
 
 struct Alone {};

@@ -9,9 +9,7 @@ from typing import Any, Callable
 from tessera._answer import Answer
 from tessera._progress import told
 
-_PATH = Answer(
-    name="path", help="folder of the new store", type="str | os.PathLike[str]", required=True
-)
+_PATH = Answer(name="path", help="folder of the new store", type="StrPath", required=True)
 
 
 def _signature(first: str | None, fields: list[Answer], returns: str) -> inspect.Signature:

@@ -75,8 +75,8 @@ class Model(ModelJobs):
         written = self._open.stream({"prompt": prompt, **options})
         return (text for text in written if text)
 
-    def inspect(self, text: str | os.PathLike[str], **options: Any) -> Inspection:
-        return Inspection(super().inspect(text, **options), self, os.fspath(text))
+    def inspect(self, text: str, **options: Any) -> Inspection:
+        return Inspection(super().inspect(text, **options), self, text)
 
     functools.update_wrapper(inspect, ModelJobs.inspect)
 
