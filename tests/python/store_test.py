@@ -519,6 +519,33 @@ def test_a_fork_leaves_open_stores_to_its_parent(store):
     assert store.verify().verified and store.stat().documents == 4
 
 
+def test_a_fork_while_another_thread_is_in_a_call(store):
+    begun, forked = threading.Event(), threading.Event()
+
+    def progress(done, of):
+        begun.set()
+        forked.wait(60)
+
+    thread = threading.Thread(target=lambda: store.verify(progress=progress))
+    thread.start()
+    assert begun.wait(60)
+
+    def recalled_by_threads():
+        texts = []
+        recall = lambda: texts.append(store.recall("The lamp beside the river", tokens=17).text)  # noqa: E731
+        threads = [threading.Thread(target=recall) for _ in range(3)]
+        for one in threads:
+            one.start()
+        for one in threads:
+            one.join()
+        return texts
+
+    assert in_a_fork(recalled_by_threads) == str([" burned all night"] * 3)
+    forked.set()
+    thread.join()
+    assert store.verify().verified
+
+
 def test_numbers_and_paths_of_other_libraries(store):
     numpy = pytest.importorskip("numpy")
     assert len(store.recall("The lamp beside the river", tokens=numpy.int64(5)).tokens) == 5
