@@ -388,6 +388,13 @@ def test_the_two_memories_name_what_does_not_fit():
     wide = torch.zeros(3, 4)
     with pytest.raises(ValueError, match=r"left has shape \[3, 5\], expected \[3, 4\]"):
         item(memory, torch.zeros(3, 5), wide)
+    number = torch.tensor(1.0)
+    with pytest.raises(ValueError, match=r"memory has shape \[\], expected \[1, 4, 4\]"):
+        item(number, wide, wide)
+    with pytest.raises(ValueError, match=r"memory has shape \[\], expected \[1, 2, 4, 4\]"):
+        relational(number, memory, wide[:, :2], wide)
+    with pytest.raises(ValueError, match=r"item has shape \[\]"):
+        relational(relations, number, wide[:, :2], wide)
     with pytest.raises(ValueError, match="right is torch.float64 on cpu, expected torch.float32"):
         item(memory, wide, wide.double())
     with pytest.raises(ValueError, match=r"slots has shape \[3, 4\], expected \[3, 2\]"):

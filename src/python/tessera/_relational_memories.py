@@ -28,6 +28,11 @@ def _check(name: str, tensor: Tensor, sizes: tuple[int, ...], like: Tensor) -> N
         raise ValueError(f"{name} is {given}, expected {expected}")
 
 
+def _batch(tensor: Tensor) -> int:
+    """B of a state, also of a number, which _check() then refuses."""
+    return len(tensor) if tensor.dim() else 1
+
+
 class ItemMemory(torch.nn.Module):
     """The item memory M [B, D, D] of the two-memory model (Le et al. 2020, eq. 9, 10, appendix D).
 
@@ -67,7 +72,7 @@ class ItemMemory(torch.nn.Module):
     def forward(self, memory: Tensor, left: Tensor, right: Tensor, x: Tensor | None = None) -> Tensor:
         """One write: memory [B, D, D], left and right [B, D], x [B, inputs] for variant "paper" ->
         the memory after it, [B, D, D]. Raises ValueError on a shape or dtype that does not fit."""
-        batch, width = len(memory), self.width
+        batch, width = _batch(memory), self.width
         _check("ItemMemory: memory", memory, (batch, width, width), self.initial)
         _check("ItemMemory: left", left, (batch, width), self.initial)
         _check("ItemMemory: right", right, (batch, width), self.initial)
@@ -160,7 +165,7 @@ class RelationalMemory(torch.nn.Module):
     def read(self, memory: Tensor, slots: Tensor, pattern: Tensor) -> Tensor:
         """What R [B, N, D, D] has for a pattern [B, D], its N matrices weighted by slots [B, N]: [B, D]
         (eq. 11)."""
-        batch, width = len(memory), self.width
+        batch, width = _batch(memory), self.width
         _check("RelationalMemory: memory", memory, (batch, self.slots, width, width), self.initial)
         _check("RelationalMemory: slots", slots, (batch, self.slots), self.initial)
         _check("RelationalMemory: pattern", pattern, (batch, width), self.initial)
