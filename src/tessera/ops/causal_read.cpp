@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "tessera/ops/detail/dispatch.h"
+#include "tessera/ops/detail/fused_read.h"
 #include "tessera/ops/memory_read.h"
 #include "tessera/ops/weights.h"
 #include "tessera/tensor/check.h"
@@ -63,87 +64,6 @@ at::Tensor plain_attention(const at::Tensor& queries, const at::Tensor& keys,
   return at::cat({at::zeros_like(values.narrow(1, 0, lag)), read.transpose(1, 2)}, 1);
 }
 
-cpu::SoftmaxRead describe(const at::Tensor& queries, const at::Tensor& keys,
-                          const at::Tensor& values, const CausalReadOptions& options) {
-  return {.B = queries.size(0),
-          .T = queries.size(1),
-          .H = queries.size(2),
-          .D = queries.size(3),
-          .N = keys.size(1),
-          .queries = sequence_of(queries),
-          .keys = weight_sequence_of(keys),
-          .values = weight_sequence_of(values),
-          .scale = static_cast<float>(options.scale),
-          .causal = true,
-          .lag = options.lag,
-          .window = options.window,
-          .slopes = floats_of(options.alibi_slopes),
-          .dropout_seed = options.dropout.seed,
-          .dropout_probability = options.dropout.probability};
-}
-
-void save_options(AutogradContext* context, const CausalReadOptions& options) {
-  context->saved_data["scale"] = options.scale;
-  context->saved_data["lag"] = options.lag;
-  context->saved_data["window"] = options.window;
-  context->saved_data["precision"] = static_cast<int64_t>(options.precision);
-  save_dropout(context, options.dropout);
-}
-
-CausalReadOptions saved_options(AutogradContext* context, const at::Tensor& slopes) {
-  return {.scale = context->saved_data["scale"].toDouble(),
-          .lag = context->saved_data["lag"].toInt(),
-          .window = context->saved_data["window"].toInt(),
-          .alibi_slopes = slopes,
-          .dropout = saved_dropout(context),
-          .precision = static_cast<Precision>(context->saved_data["precision"].toInt())};
-}
-
-/// Rows contiguous, as are the slopes; keys and values of any WeightType.
-CausalReading fused(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values,
-                    const CausalReadOptions& options) {
-  const auto [read, log_sums] =
-      softmax_read(queries, describe(queries, keys, values, options), options.precision);
-  return {read, log_sums};
-}
-
-class FusedCausalRead : public torch::autograd::Function<FusedCausalRead> {
- public:
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& queries,
-                            const at::Tensor& keys, const at::Tensor& values,
-                            CausalReadOptions options) {
-    if (options.alibi_slopes.defined()) options.alibi_slopes = options.alibi_slopes.contiguous();
-    const at::Tensor q = with_contiguous_rows(queries), k = with_contiguous_rows(keys),
-                     v = with_contiguous_rows(values);
-    const auto [output, log_sums] = fused(q, k, v, options);
-    context->save_for_backward({q, k, v, output, log_sums, options.alibi_slopes});
-    save_options(context, options);
-    return output;
-  }
-
-  static variable_list backward(AutogradContext* context, variable_list grad_outputs) {
-    check_differentiated_once("causal_read");
-    const auto saved = context->get_saved_variables();
-    const at::Tensor &q = saved[0], &k = saved[1], &v = saved[2], &output = saved[3];
-    if (q.numel() == 0) return {at::zeros_like(q), at::zeros_like(k), at::zeros_like(v), {}};
-    const at::Tensor grad_output = with_contiguous_rows(grad_outputs[0]);
-    const at::Tensor grad_queries = at::empty(q.sizes(), q.options());
-    const at::Tensor grad_keys = at::empty(k.sizes(), k.options());
-    const at::Tensor grad_values = at::empty(v.sizes(), v.options());
-    const CausalReadOptions options = saved_options(context, saved[5]);
-    run(cpu::SoftmaxReadBackward{.read = describe(q, k, v, options),
-                                 .output = sequence_of(output),
-                                 .log_sums = floats_of(saved[4]),
-                                 .grad_output = sequence_of(grad_output),
-                                 .groups = q.size(0),
-                                 .grad_queries = sequence_of(grad_queries),
-                                 .grad_keys = sequence_of(grad_keys),
-                                 .grad_values = sequence_of(grad_values)},
-        options.precision);
-    return {grad_queries, grad_keys, grad_values, {}};
-  }
-};
-
 /// 2^(-8/count), 2^(-16/count), …, 2^-8.
 at::Tensor geometric(int64_t count) {
   return at::pow(2.0, at::arange(1, count + 1, at::kDouble) * (-8.0 / static_cast<double>(count)));
@@ -155,14 +75,12 @@ at::Tensor causal_read(const at::Tensor& queries, const at::Tensor& keys, const 
                        const CausalReadOptions& options) {
   if (weight_type(keys) != WeightType::kFloat32 && keys.scalar_type() != queries.scalar_type()) {
     if (loops_run({queries, options.alibi_slopes}) && keys.is_cpu() && !needs_gradient({queries}))
-      return fused(with_contiguous_rows(queries), with_contiguous_rows(keys),
-                   with_contiguous_rows(values), options)
-          .values;
+      return fused_read_with_sums(queries, keys, values, options).values;
     return causal_read(queries, as_multiplied_by(queries, keys), as_multiplied_by(queries, values),
                        options);
   }
   if (loops_run({queries, keys, values, options.alibi_slopes}))
-    return FusedCausalRead::apply(queries, keys, values, options);
+    return fused_read(queries, keys, values, options);
   if (is_plain_attention(queries, keys, options))
     return plain_attention(queries, keys, values, options);
   return composed(queries, keys, values, options).values;
@@ -172,8 +90,7 @@ CausalReading causal_read_with_sums(const at::Tensor& queries, const at::Tensor&
                                     const at::Tensor& values, const CausalReadOptions& options) {
   const at::NoGradGuard no_grad;
   if (loops_run({queries, keys, values, options.alibi_slopes}))
-    return fused(with_contiguous_rows(queries), with_contiguous_rows(keys),
-                 with_contiguous_rows(values), options);
+    return fused_read_with_sums(queries, keys, values, options);
   return composed(queries, keys, values, options);
 }
 

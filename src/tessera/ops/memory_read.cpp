@@ -3,12 +3,11 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
-#include <algorithm>
 #include <limits>
 
 #include "tessera/ops/cpu/int8/memory_step.h"
-#include "tessera/ops/cpu/softmax_read/softmax_read.h"
 #include "tessera/ops/detail/dispatch.h"
+#include "tessera/ops/detail/fused_read.h"
 #include "tessera/ops/weights.h"
 #include "tessera/tensor/check.h"
 
@@ -104,78 +103,6 @@ at::Tensor composed_slot_read(const at::Tensor& queries, const at::Tensor& slot_
 /// Between the seeds of memories side by side, so that each draws a mask of its own.
 constexpr uint64_t kSeedStep = 0x9e3779b97f4a7c15u;
 
-/// Work units to aim for, so that many threads find some: groups of batch rows times heads.
-constexpr int64_t kWorkUnits = 32;
-
-/// [H, M, D] of any WeightType as a sequence of pairs that all batch rows share.
-cpu::WeightSequence shared_pairs(const at::Tensor& slots) {
-  return {
-      .rows = weight_rows(slots), .time_stride = slots.stride(1), .head_stride = slots.stride(0)};
-}
-
-/// Rows contiguous; slots of any WeightType.
-cpu::SoftmaxRead describe(const at::Tensor& queries, const at::Tensor& slot_keys,
-                          const at::Tensor& slot_values, const Dropout& dropout) {
-  return {.B = queries.size(0),
-          .T = queries.size(1),
-          .H = queries.size(2),
-          .D = queries.size(3),
-          .N = slot_keys.size(1),
-          .queries = sequence_of(queries),
-          .keys = shared_pairs(slot_keys),
-          .values = shared_pairs(slot_values),
-          .dropout_seed = dropout.seed,
-          .dropout_probability = dropout.probability};
-}
-
-class FusedSlotRead : public torch::autograd::Function<FusedSlotRead> {
- public:
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& queries,
-                            const at::Tensor& slot_keys, const at::Tensor& slot_values,
-                            const Dropout& dropout, Precision precision) {
-    const at::Tensor q = with_contiguous_rows(queries), k = with_contiguous_rows(slot_keys),
-                     v = with_contiguous_rows(slot_values);
-    const auto [output, log_sums] = softmax_read(q, describe(q, k, v, dropout), precision);
-    save_dropout(context, dropout);
-    context->saved_data["precision"] = static_cast<int64_t>(precision);
-    context->save_for_backward({q, k, v, output, log_sums});
-    return output;
-  }
-
-  static variable_list backward(AutogradContext* context, variable_list grad_outputs) {
-    check_differentiated_once("slot_read");
-    const auto saved = context->get_saved_variables();
-    const at::Tensor &q = saved[0], &k = saved[1], &v = saved[2], &output = saved[3];
-    const int64_t B = q.size(0), H = q.size(2), M = k.size(1), D = q.size(3);
-    if (q.numel() == 0) return {at::zeros_like(q), at::zeros_like(k), at::zeros_like(v), {}, {}};
-    const at::Tensor grad_output = with_contiguous_rows(grad_outputs[0]);
-    const int64_t wanted_groups = std::min(B, (kWorkUnits + H - 1) / H);
-    const int64_t group_size = (B + wanted_groups - 1) / wanted_groups;
-    const int64_t groups = (B + group_size - 1) / group_size;
-    const at::Tensor grad_queries = at::empty(q.sizes(), q.options());
-    const at::Tensor grad_keys = at::empty({groups, H, M, D}, q.options());
-    const at::Tensor grad_values = at::empty({groups, H, M, D}, q.options());
-    run(cpu::SoftmaxReadBackward{.read = describe(q, k, v, saved_dropout(context)),
-                                 .output = sequence_of(output),
-                                 .log_sums = floats_of(saved[4]),
-                                 .grad_output = sequence_of(grad_output),
-                                 .groups = groups,
-                                 .grad_queries = sequence_of(grad_queries),
-                                 .grad_keys = sequence_of(grad_keys.transpose(1, 2)),
-                                 .grad_values = sequence_of(grad_values.transpose(1, 2))},
-        static_cast<Precision>(context->saved_data["precision"].toInt()));
-    return {grad_queries, grad_keys.sum(0), grad_values.sum(0), {}, {}};
-  }
-};
-
-/// The reading of slots of fewer bits, which have no more digits than a bfloat16. No gradient.
-at::Tensor read_of_fewer_bits(const at::Tensor& queries, const at::Tensor& slot_keys,
-                              const at::Tensor& slot_values, const Dropout& dropout) {
-  const at::Tensor q = with_contiguous_rows(queries), k = with_contiguous_rows(slot_keys),
-                   v = with_contiguous_rows(slot_values);
-  return softmax_read(q, describe(q, k, v, dropout), Precision::kBFloat16).first;
-}
-
 }  // namespace
 
 MemoryReading memory_read(const at::Tensor& query, const at::Tensor& keys, const at::Tensor& values,
@@ -195,7 +122,8 @@ at::Tensor slot_read(const at::Tensor& queries, const at::Tensor& slot_keys,
              "slot_read: slot_values");
   check_dropout(dropout, "slot_read");
   if (loops_run({queries, slot_keys, slot_values}))
-    return FusedSlotRead::apply(queries, slot_keys, slot_values, dropout, precision);
+    return fused_read(queries, slot_keys, slot_values,
+                      {.dropout = dropout, .precision = precision});
   return composed_slot_read(queries, slot_keys, slot_values, dropout, precision);
 }
 
@@ -219,8 +147,10 @@ at::Tensor mean_slot_read(const at::Tensor& queries, const at::Tensor& slot_keys
   Dropout one_dropout = dropout;
   at::Tensor sum;  // [B, T, H, D]
   for (int64_t p = 0; p < P; ++p) {
+    // Slots of fewer bits have no more digits than a bfloat16.
+    const CausalReadOptions rounded = {.dropout = one_dropout, .precision = Precision::kBFloat16};
     const at::Tensor one = fewer_bits
-                               ? read_of_fewer_bits(queries, keys[p], values[p], one_dropout)
+                               ? fused_read_with_sums(queries, keys[p], values[p], rounded).values
                                : slot_read(queries, keys[p], values[p], one_dropout, precision);
     one_dropout.seed += kSeedStep;
     sum = p == 0 ? one : sum + one;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tessera/ops/cpu/bfloat16/digit_products.h"
+#include "tessera/ops/cpu/softmax_read/softmax_read.h"
 #include "tessera/ops/weights.h"
 #include "tessera/tensor/check.h"
 
@@ -63,25 +64,6 @@ bool softmax_reads_round() {
   return cpu::rounded_softmax_read_forward.runs_here();
 }
 
-std::pair<at::Tensor, at::Tensor> softmax_read(const at::Tensor& queries,
-                                               const cpu::SoftmaxRead& read, Precision precision) {
-  const at::Tensor values = at::empty(queries.sizes(), queries.options());
-  const at::Tensor log_sums = at::empty({read.B, read.H, read.T}, queries.options());
-  const cpu::SoftmaxReadForward loop{read, sequence_of(values), log_sums.data_ptr<float>()};
-  if (precision == Precision::kBFloat16 && softmax_reads_round())
-    cpu::rounded_softmax_read_forward(loop);
-  else
-    cpu::softmax_read_forward(loop);
-  return {values, log_sums};
-}
-
-void run(const cpu::SoftmaxReadBackward& loop, Precision precision) {
-  if (precision == Precision::kBFloat16 && softmax_reads_round())
-    cpu::rounded_softmax_read_backward(loop);
-  else
-    cpu::softmax_read_backward(loop);
-}
-
 void check_weight(const at::Tensor& weight, std::initializer_list<int64_t> sizes,
                   const at::Tensor& x, const char* what) {
   const bool fewer_bits = weight.defined() && x.scalar_type() == at::kFloat &&
@@ -131,10 +113,6 @@ at::Tensor with_contiguous_rows(const at::Tensor& x) {
 cpu::Sequence sequence_of(const at::Tensor& x) {
   return {x.data_ptr<float>(), x.size(0),   x.size(1),   x.size(2),
           x.size(3),           x.stride(0), x.stride(1), x.stride(2)};
-}
-
-cpu::WeightSequence weight_sequence_of(const at::Tensor& weights) {
-  return {weight_rows(weights), weights.stride(0), weights.stride(1), weights.stride(2)};
 }
 
 const float* floats_of(const at::Tensor& x) {

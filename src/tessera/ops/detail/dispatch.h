@@ -4,9 +4,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <initializer_list>
-#include <utility>
 
-#include "tessera/ops/cpu/softmax_read/softmax_read.h"
 #include "tessera/ops/cpu/tensor_views.h"
 #include "tessera/ops/dropout.h"
 #include "tessera/ops/linear.h"
@@ -37,13 +35,6 @@ bool loops_multiply_many(const at::Tensor& x, const at::Tensor& weight);
 /// Whether softmax reads can round the operands of their products to bfloat16 here.
 bool softmax_reads_round();
 
-/// Softmax reads with matrix products of this precision. Where the processor cannot round, in
-/// float. Call them only where loops_run. Forward: the values read, like queries [B, T, H, D], and
-/// the logarithms of the sums that the softmaxes divide by, [B, H, T].
-std::pair<at::Tensor, at::Tensor> softmax_read(const at::Tensor& queries,
-                                               const cpu::SoftmaxRead& read, Precision precision);
-void run(const cpu::SoftmaxReadBackward& loop, Precision precision);
-
 /// Throws UsageError unless `weight` has these sizes (-1 allows any), counted in weights, and
 /// is of the dtype and device of x or, where x is of floats, keeps them in fewer bits. what:
 /// "linear: weight".
@@ -72,9 +63,6 @@ at::Tensor with_contiguous_rows(const at::Tensor& x);
 
 /// A [B, T, H, D] tensor with contiguous rows.
 cpu::Sequence sequence_of(const at::Tensor& x);
-
-/// A tensor [B, T, H, D] of weights of any WeightType with contiguous rows.
-cpu::WeightSequence weight_sequence_of(const at::Tensor& weights);
 
 /// Contiguous floats, or null where the tensor is undefined.
 const float* floats_of(const at::Tensor& x);
