@@ -7,7 +7,6 @@
 
 #include "tessera/memory/make_linear.h"
 #include "tessera/model/initialisation.h"
-#include "tessera/ops/linear.h"
 #include "tessera/tensor/check.h"
 
 namespace tessera::ops {
@@ -121,8 +120,7 @@ std::pair<at::Tensor, TensorState> GatedDeltaNetBlockImpl::remember(const at::Te
                                                                     const State& state) {
   const int64_t C = config_.channels, H = config_.heads, D = config_.key_width();
   const at::Tensor normed = rms_norm(x, delta_norm);
-  const at::Tensor all = ops::linear(normed, query_key_value_gate->weight,
-                                     query_key_value_gate->bias, config_.precision);
+  const at::Tensor all = mapped(normed, query_key_value_gate, config_.precision);
   const bool begun = state.rows() > 0;
   const at::Tensor earlier =
       begun ? state.part(kRecent) : all.new_zeros({x.size(0), kConvolved - 1, 3 * C});
@@ -131,7 +129,7 @@ std::pair<at::Tensor, TensorState> GatedDeltaNetBlockImpl::remember(const at::Te
   const auto heads = [&](int64_t first, int64_t width) {
     return convolved.narrow(2, first, H * width).unflatten(-1, {H, width});  // [B, T, H, D or 2D]
   };
-  const auto rates = ops::linear(normed, decay_and_rate->weight, {}, config_.precision).chunk(2, 2);
+  const auto rates = mapped(normed, decay_and_rate, config_.precision).chunk(2, 2);
   const at::Tensor log_decays = -log_decay_factor.exp() * at::softplus(rates[0] + decay_bias);
   const auto retained =
       ops::gated_delta_rule(unit_vectors(heads(0, D)) / std::sqrt(D), unit_vectors(heads(H * D, D)),
@@ -141,16 +139,13 @@ std::pair<at::Tensor, TensorState> GatedDeltaNetBlockImpl::remember(const at::Te
       unconvolved.narrow(1, x.size(1), kConvolved - 1).clone();
   const at::Tensor gated =
       at::silu(all.narrow(2, 3 * C, 3 * C / 2)) * rms_norm(retained.reads, read_norm).flatten(2);
-  return {ops::linear(gated, delta_output->weight, delta_output->bias, config_.precision),
+  return {mapped(gated, delta_output, config_.precision),
           TensorState({{"retained", retained.state}, {"recent", recent}})};
 }
 
 at::Tensor GatedDeltaNetBlockImpl::feed_forward(const at::Tensor& x) {
-  const auto wide =
-      ops::linear(rms_norm(x, feed_forward_norm), expand->weight, expand->bias, config_.precision)
-          .chunk(2, -1);
-  return ops::linear(at::silu(wide[0]) * wide[1], contract->weight, contract->bias,
-                     config_.precision);
+  const auto wide = mapped(rms_norm(x, feed_forward_norm), expand, config_.precision).chunk(2, -1);
+  return mapped(at::silu(wide[0]) * wide[1], contract, config_.precision);
 }
 
 GatedDeltaNet::GatedDeltaNet(const GatedDeltaNetConfig& config, std::optional<uint64_t> seed,

@@ -7,7 +7,6 @@
 
 #include "tessera/memory/make_linear.h"
 #include "tessera/model/initialisation.h"
-#include "tessera/ops/linear.h"
 #include "tessera/ops/rotary.h"
 #include "tessera/tensor/check.h"
 
@@ -45,8 +44,8 @@ RetNetBlockImpl::RetNetBlockImpl(const RetNetConfig& config, at::Device device)
 std::pair<at::Tensor, TensorState> RetNetBlockImpl::remember(const at::Tensor& x,
                                                              const State& state) {
   const int64_t C = config_.channels, H = config_.heads, D = C / H;
-  const at::Tensor all = ops::linear(retention_norm->forward(x), query_key_value_gate->weight,
-                                     query_key_value_gate->bias, config_.precision);
+  const at::Tensor all =
+      mapped(retention_norm->forward(x), query_key_value_gate, config_.precision);
   const auto heads = [&](int64_t first, int64_t width) {
     return all.narrow(2, first, width).unflatten(-1, {H, width / H});  // [B, T, H, D or 2D]
   };
@@ -62,14 +61,14 @@ std::pair<at::Tensor, TensorState> RetNetBlockImpl::remember(const at::Tensor& x
   constexpr double kEpsilon = 1e-5;
   const at::Tensor normed = at::layer_norm(reads, {2 * D}, {}, {}, kEpsilon).flatten(2);
   const at::Tensor gated = at::silu(all.narrow(2, 4 * C, 2 * C)) * normed;  // [B, T, 2C]
-  return {ops::linear(gated, retention_output->weight, retention_output->bias, config_.precision),
+  return {mapped(gated, retention_output, config_.precision),
           TensorState({{"retained", retained}, {"steps", steps + x.size(1)}})};
 }
 
 at::Tensor RetNetBlockImpl::feed_forward(const at::Tensor& x) {
-  const at::Tensor wide = at::gelu(
-      ops::linear(feed_forward_norm->forward(x), expand->weight, expand->bias, config_.precision));
-  return ops::linear(wide, contract->weight, contract->bias, config_.precision);
+  const at::Tensor wide =
+      at::gelu(mapped(feed_forward_norm->forward(x), expand, config_.precision));
+  return mapped(wide, contract, config_.precision);
 }
 
 RetNet::RetNet(const RetNetConfig& config, std::optional<uint64_t> seed, at::Device device)

@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include "tessera/ops/linear.h"
+
 namespace tessera {
 namespace {
 
@@ -31,6 +33,10 @@ torch::nn::Linear make_linear(int64_t in, int64_t out, bool with_bias, at::Devic
   torch::nn::Linear linear(torch::nn::LinearOptions(in, out).bias(with_bias));
   linear->to(device);
   return linear;
+}
+
+at::Tensor mapped(const at::Tensor& x, const torch::nn::Linear& map, ops::Precision precision) {
+  return ops::linear(x, map->weight, map->bias, precision);
 }
 
 }  // namespace tessera

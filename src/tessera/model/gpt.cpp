@@ -8,7 +8,6 @@
 #include "tessera/memory/make_linear.h"
 #include "tessera/model/initialisation.h"
 #include "tessera/ops/dropout.h"
-#include "tessera/ops/linear.h"
 #include "tessera/ops/memory_read.h"
 #include "tessera/ops/rotary.h"
 #include "tessera/ops/weights.h"
@@ -55,8 +54,7 @@ GptBlockImpl::GptBlockImpl(const GptConfig& config, at::Device device) : config_
 GptBlockImpl::Heads GptBlockImpl::heads_of(const at::Tensor& x,
                                            const std::vector<int64_t>& positions) {
   const int64_t C = config_.channels, H = config_.heads;
-  const at::Tensor all =
-      ops::linear(x, query_key_value->weight, query_key_value->bias, config_.precision);
+  const at::Tensor all = mapped(x, query_key_value, config_.precision);
   const auto part = [&](int64_t index) {
     return all.narrow(2, index * C, C).unflatten(-1, {H, C / H});  // [B, T, H, D]
   };
@@ -89,15 +87,14 @@ GptBlockImpl::Heads GptBlockImpl::with_position_channel(
 
 at::Tensor GptBlockImpl::attention_residual(const at::Tensor& reads,
                                             std::optional<uint64_t> dropout_seed) {
-  const at::Tensor combined = ops::linear(reads.flatten(2), attention_output->weight,
-                                          attention_output->bias, config_.precision);
+  const at::Tensor combined = mapped(reads.flatten(2), attention_output, config_.precision);
   return with_dropout(combined, config_.dropout, dropout_seed, 1);
 }
 
 at::Tensor GptBlockImpl::feed_forward(const at::Tensor& x, std::optional<uint64_t> dropout_seed) {
-  const at::Tensor wide = at::gelu(ops::linear(x, expand->weight, expand->bias, config_.precision),
-                                   config_.gelu == Gelu::kTanh ? "tanh" : "none");
-  const at::Tensor narrow = ops::linear(wide, contract->weight, contract->bias, config_.precision);
+  const at::Tensor wide =
+      at::gelu(mapped(x, expand, config_.precision), config_.gelu == Gelu::kTanh ? "tanh" : "none");
+  const at::Tensor narrow = mapped(wide, contract, config_.precision);
   return with_dropout(narrow, config_.dropout, dropout_seed, 2);
 }
 

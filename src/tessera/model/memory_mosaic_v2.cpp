@@ -10,7 +10,6 @@
 #include "tessera/memory/make_linear.h"
 #include "tessera/model/initialisation.h"
 #include "tessera/ops/dropout.h"
-#include "tessera/ops/linear.h"
 #include "tessera/ops/weights.h"
 
 namespace tessera {
@@ -74,10 +73,8 @@ MosaicV2BlockImpl::MosaicV2BlockImpl(const MemoryMosaicV2Config& config, at::Dev
 
 at::Tensor MosaicV2BlockImpl::persistent(const at::Tensor& x,
                                          std::optional<uint64_t> dropout_seed) {
-  const auto halves =
-      ops::linear(x, expand->weight, expand->bias, config_.precision).chunk(2, -1);  // [B, T, d']
-  const at::Tensor y = ops::linear(at::silu(halves[0]) * halves[1], contract->weight,
-                                   contract->bias, config_.precision);
+  const auto halves = mapped(x, expand, config_.precision).chunk(2, -1);  // [B, T, d']
+  const at::Tensor y = mapped(at::silu(halves[0]) * halves[1], contract, config_.precision);
   return with_dropout(y, config_.dropout, dropout_seed, 1);
 }
 

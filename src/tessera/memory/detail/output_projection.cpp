@@ -3,7 +3,6 @@
 #include <ATen/ATen.h>
 
 #include "tessera/memory/make_linear.h"
-#include "tessera/ops/linear.h"
 
 namespace tessera {
 
@@ -19,8 +18,7 @@ torch::nn::Linear make_output_projection(const MemoryOptions& options) {
 
 at::Tensor project_output(const at::Tensor& reads, torch::nn::Linear& projection,
                           const MemoryOptions& options, std::optional<uint64_t> dropout_seed) {
-  const at::Tensor y = ops::linear(reads.flatten(2), projection->weight, projection->bias,
-                                   options.precision);  // [B, T, C]
+  const at::Tensor y = mapped(reads.flatten(2), projection, options.precision);  // [B, T, C]
   return ops::activation_dropout(y, dropout_at(DropoutSite::kOutput, options, dropout_seed));
 }
 

@@ -9,7 +9,6 @@
 #include "tessera/memory/make_linear.h"
 #include "tessera/memory/rows_of_states.h"
 #include "tessera/ops/causal_read.h"
-#include "tessera/ops/linear.h"
 #include "tessera/ops/memory_read.h"
 #include "tessera/tensor/check.h"
 
@@ -207,11 +206,9 @@ void ContextTierImpl::reset_scalars() {
 
 ops::Keys ContextTierImpl::keys_of(const at::Tensor& x, const at::Tensor& leaky_average) const {
   const int64_t H = options_.heads;
-  const auto mapped = [&](const torch::nn::Linear& map) {
-    return ops::linear(x, map->weight, map->bias, options_.precision);
-  };
-  const at::Tensor raw = mapped(key).unflatten(-1, {H, options_.head_width()});  // [B, T, H, D]
-  const at::Tensor logarithms = mapped(gates);                                   // [B, T, 2H]
+  const at::Tensor raw =
+      mapped(x, key, options_.precision).unflatten(-1, {H, options_.head_width()});  // [B, T, H, D]
+  const at::Tensor logarithms = mapped(x, gates, options_.precision);                // [B, T, 2H]
   const at::Tensor gain = logarithms.narrow(2, 0, H).exp();
   const at::Tensor decay = logarithms.narrow(2, H, H).abs().neg().exp();
   const at::Tensor averages = ops::gated_leaky_average(raw, gain, decay, leaky_average);
