@@ -52,14 +52,6 @@ at::Tensor RecurrentNetwork::outputs(const at::Tensor& x, Parts& state, int64_t 
   return head_->forward(run(x, state, first_output));
 }
 
-at::Tensor RecurrentNetwork::forward(const at::Tensor& x, std::optional<uint64_t>,
-                                     int64_t first_output) {
-  const at::Tensor inputs = placed(x);
-  check_first_output(first_output, inputs.size(1));
-  Parts state = first_state(inputs.size(0));
-  return outputs(inputs, state, first_output);
-}
-
 RecurrentNetwork::Parts RecurrentNetwork::first_state(int64_t B) const {
   Parts state;
   for (const at::Tensor& first : first_) {

@@ -20,10 +20,8 @@ void check_product(std::initializer_list<std::pair<std::string_view, int64_t>> f
 /// What the recurrent networks over vectors have in common: x [B, T, in] -> [B, T, out] by a
 /// recurrence, whose state at the start is learned, and a linear head. Gradients go through all
 /// steps. The state is a TensorState with the parts that the network names. No dropout.
-class RecurrentNetwork : public TensorStateModel<SequenceModel> {
+class RecurrentNetwork : public TensorStateNetwork {
  public:
-  at::Tensor forward(const at::Tensor& x, std::optional<uint64_t> dropout_seed = {},
-                     int64_t first_output = 0) override;
   /// Linear maps as PyTorch draws them, LSTM layers as LstmLayer says, norms at 1 and 0, and first
   /// states at 0.
   void initialise(uint64_t seed) override;

@@ -4,6 +4,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -88,6 +89,18 @@ class TensorStateModel : public Model {
   /// What it says of the steps from first_output on, [B, T - first_output, ..]. x: placed inputs,
   /// which go on from `state`; that becomes the one after the last step.
   virtual at::Tensor outputs(const at::Tensor& x, Parts& state, int64_t first_output) = 0;
+};
+
+/// Such a model over vectors, without dropout.
+class TensorStateNetwork : public TensorStateModel<SequenceModel> {
+ public:
+  at::Tensor forward(const at::Tensor& inputs, std::optional<uint64_t> dropout_seed = {},
+                     int64_t first_output = 0) override {
+    const at::Tensor x = placed(inputs);
+    check_first_output(first_output, x.size(1));
+    Parts state = first_state(x.size(0));
+    return outputs(x, state, first_output);
+  }
 };
 
 }  // namespace tessera

@@ -218,14 +218,6 @@ at::Tensor PongNetwork::outputs(const at::Tensor& frames, Parts& state, int64_t 
   return at::cat(outputs, 1);
 }
 
-at::Tensor PongNetwork::forward(const at::Tensor& frames, std::optional<uint64_t>,
-                                int64_t first_output) {
-  const at::Tensor seen = placed(frames);
-  check_first_output(first_output, seen.size(1));
-  Parts state = first_state(seen.size(0));
-  return outputs(seen, state, first_output);
-}
-
 void PongNetwork::initialise(uint64_t seed) {
   agent->initialise(seed);
 }

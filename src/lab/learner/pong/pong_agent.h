@@ -121,7 +121,7 @@ struct PongNetworkConfig {
 /// normalised frames, row by row, [B, T, size size]; its outputs are the logits of the actions and
 /// the value of the state, [B, T, actions + 1]. Its state is a TensorState: "hidden", "cell" and,
 /// of a two-memory model, "item". It has no dropout.
-class PongNetwork : public TensorStateModel<SequenceModel> {
+class PongNetwork : public TensorStateNetwork {
  public:
   static constexpr std::string_view kKind = "pong_agent";
   using Config = PongNetworkConfig;
@@ -135,8 +135,6 @@ class PongNetwork : public TensorStateModel<SequenceModel> {
   std::string_view kind() const override { return kKind; }
   config::Json hyper_parameters() const override;
 
-  at::Tensor forward(const at::Tensor& frames, std::optional<uint64_t> dropout_seed = {},
-                     int64_t first_output = 0) override;
   void initialise(uint64_t seed) override;
 
   PongAgent agent = nullptr;
