@@ -4,7 +4,6 @@
 #include <ATen/core/grad_mode.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "tessera/model/initialisation.h"
 
@@ -24,10 +23,6 @@ Lstm::Lstm(const LstmConfig& config, std::optional<uint64_t> seed, at::Device de
     layers_->push_back(LstmLayer(config.channels, config.channels, device));
   register_module("layers", layers_);
   if (seed) initialise(*seed);
-}
-
-config::Json Lstm::hyper_parameters() const {
-  return config::to_json(config_);
 }
 
 at::Tensor Lstm::run(const at::Tensor& ids, Parts& state, std::optional<uint64_t> dropout_seed) {

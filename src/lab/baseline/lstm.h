@@ -2,6 +2,8 @@
 
 #include <torch/nn/modules/container/modulelist.h>
 
+#include <nlohmann/json.hpp>
+
 #include "lab/baseline/lstm_layer.h"
 #include "lab/baseline/tensor_state.h"
 #include "tessera/model/language_model.h"
@@ -42,7 +44,7 @@ class Lstm : public TensorStateModel<LanguageModel> {
                 at::Device device = at::kCPU);
 
   std::string_view kind() const override { return kKind; }
-  config::Json hyper_parameters() const override;
+  config::Json hyper_parameters() const override { return config::to_json(config_); }
   int64_t vocabulary() const override { return config_.vocabulary; }
   int64_t window() const override { return config_.window; }
   LstmLayer layer(int64_t index) const { return LstmLayer(layers_->ptr<LstmLayerImpl>(index)); }

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
@@ -87,10 +86,6 @@ QuestionAnswerer::QuestionAnswerer(const QuestionAnswererConfig& config,
   cell = register_module("cell", TwoMemoryCell(config.cell_options(), device));
   inference = register_module("inference", RelationalInference(config, device));
   if (seed) initialise(*seed);
-}
-
-config::Json QuestionAnswerer::hyper_parameters() const {
-  return config::to_json(config_);
 }
 
 /// [.., W] -> [.., E].

@@ -4,6 +4,7 @@
 #include <torch/nn/modules/container/sequential.h>
 
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 
@@ -94,7 +95,7 @@ class QuestionAnswerer : public SequenceModel {
                             at::Device device = at::kCPU);
 
   std::string_view kind() const override { return kKind; }
-  config::Json hyper_parameters() const override;
+  config::Json hyper_parameters() const override { return config::to_json(config_); }
   const QuestionAnswererConfig& configuration() const { return config_; }
 
   /// Sentences [B, T, W] and C questions about each row, [B, C, W], all ids of words. Question c of

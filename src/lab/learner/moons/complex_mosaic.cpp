@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "tessera/base/error.h"
@@ -87,10 +86,6 @@ ComplexMosaic::ComplexMosaic(const ComplexMosaicConfig& config, std::optional<ui
   value_ = matrix("value", config.channels, config.inputs);
   output_ = matrix("output", config.outputs, config.channels);
   if (seed) initialise(*seed);
-}
-
-config::Json ComplexMosaic::hyper_parameters() const {
-  return config::to_json(config_);
 }
 
 at::Tensor ComplexMosaic::placed(const at::Tensor& x) const {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 
 #include "lab/task/moons/three_moons.h"
 #include "tessera/memory/stored_pairs.h"
@@ -92,7 +93,7 @@ class ComplexMosaic : public SequenceModel {
                          at::Device device = at::kCPU);
 
   std::string_view kind() const override { return kKind; }
-  config::Json hyper_parameters() const override;
+  config::Json hyper_parameters() const override { return config::to_json(config_); }
 
   /// x [B, T, inputs] -> [B, T - first_output, outputs]. Has no dropout.
   at::Tensor forward(const at::Tensor& x, std::optional<uint64_t> dropout_seed = {},

@@ -4,7 +4,6 @@
 #include <ATen/core/grad_mode.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <numbers>
 
 #include "tessera/memory/make_linear.h"
@@ -183,10 +182,6 @@ PongNetwork::PongNetwork(const PongNetworkConfig& config, std::optional<uint64_t
 
 PongNetwork::PongNetwork(const PongNetworkConfig& config, PongAgent of_workers)
     : agent(register_module("agent", std::move(of_workers))), config_(config) {}
-
-config::Json PongNetwork::hyper_parameters() const {
-  return config::to_json(config_);
-}
 
 at::Tensor PongNetwork::placed(const at::Tensor& frames) const {
   check_shape(frames, {-1, -1, config_.size * config_.size}, "PongNetwork: frames");

@@ -4,6 +4,7 @@
 #include <torch/nn/pimpl.h>
 
 #include <array>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -133,7 +134,7 @@ class PongNetwork : public TensorStateNetwork {
   PongNetwork(const PongNetworkConfig& config, PongAgent agent);
 
   std::string_view kind() const override { return kKind; }
-  config::Json hyper_parameters() const override;
+  config::Json hyper_parameters() const override { return config::to_json(config_); }
 
   void initialise(uint64_t seed) override;
 
