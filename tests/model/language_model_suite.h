@@ -269,7 +269,9 @@ TEST_P(LanguageModelTest, LossesAreThoseOfTheLogits) {
   targets.narrow(1, 3, 2).fill_(-1);
   const at::Tensor losses = at::cross_entropy_loss(
       model_->logits(model_->hidden(inputs)).flatten(0, 1), targets.flatten(), {}, 0, -1);
-  expect_equal(model_->loss_per_position(inputs, targets).flatten(), losses);
+  const at::Tensor by_position = model_->loss_per_position(inputs, targets);
+  expect_equal(by_position.flatten(), losses);
+  EXPECT_TRUE(model_->losses_of(model_->hidden(inputs), targets).equal(by_position));
   EXPECT_NEAR(model_->loss(inputs, targets).item<double>(), losses.sum().item<double>() / 14, 1e-5);
 }
 

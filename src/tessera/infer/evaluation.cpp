@@ -50,10 +50,9 @@ class MixedLosses {
 void add_mixed(LanguageModel& model, const at::Tensor& windows, int64_t first, MixedLosses& mixed,
                LossByPosition& losses) {
   const int64_t T = windows.size(1) - 1;
-  const at::Tensor read = windows.narrow(1, 0, T);
+  const at::Tensor hidden = model.hidden(windows.narrow(1, 0, T));  // [rows, T, C]
   const at::Tensor of_model =
-      model.loss_per_position(read, windows.narrow(1, 1, T).contiguous());  // [rows, T]
-  const at::Tensor hidden = model.hidden(read);                             // [rows, T, C]
+      model.losses_of(hidden, windows.narrow(1, 1, T).contiguous());  // [rows, T]
   for (int64_t row = 0; row < windows.size(0); ++row)
     losses.add(mixed
                    .next(of_model[row].narrow(0, first, T - first),

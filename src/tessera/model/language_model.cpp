@@ -50,9 +50,16 @@ at::Tensor LanguageModel::loss(const at::Tensor& tokens, const at::Tensor& targe
 
 at::Tensor LanguageModel::loss_per_position(const at::Tensor& tokens, const at::Tensor& targets) {
   at::NoGradGuard no_grad;
-  const at::Tensor next = placed_targets(targets, tokens);  // [B T]
-  return ops::linear_cross_entropy_per_row(hidden(tokens).flatten(0, 1), embedding(), logit_scale(),
-                                           next, kIgnoredTarget, precision())
+  const at::Tensor next = placed_targets(targets, tokens);  // refused before the network runs
+  return losses_of(hidden(tokens), next.view(targets.sizes()));
+}
+
+at::Tensor LanguageModel::losses_of(const at::Tensor& hidden, const at::Tensor& targets) {
+  at::NoGradGuard no_grad;
+  check_shape(hidden, {-1, -1, -1}, "LanguageModel::losses_of: hidden");
+  const at::Tensor next = placed_targets(targets, hidden.select(2, 0));  // [B T]
+  return ops::linear_cross_entropy_per_row(hidden.flatten(0, 1), embedding(), logit_scale(), next,
+                                           kIgnoredTarget, precision())
       .view(targets.sizes());
 }
 

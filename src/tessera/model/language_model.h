@@ -39,6 +39,8 @@ class LanguageModel : public SequenceModel {
                   std::optional<uint64_t> dropout_seed = {});
   /// The cross entropy of every position, [B, T], nats; no gradient. Throws as loss() does.
   at::Tensor loss_per_position(const at::Tensor& tokens, const at::Tensor& targets);
+  /// The same from the hidden states of the tokens, [B, T, C].
+  at::Tensor losses_of(const at::Tensor& hidden, const at::Tensor& targets);
 
   /// As empty_state(), where each memory of stored pairs keeps at most as many as the bound allows.
   /// Throws UsageError on a bound where the model stores no pairs.
