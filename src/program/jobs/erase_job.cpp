@@ -61,7 +61,7 @@ std::vector<StoredDocument> chosen(const Erase& erase, const MemoStore& store) {
   check_argument(!erase.ids.empty() || !erase.containing.empty() || !erase.meta.empty(),
                  "say what to forget: ids, containing or meta");
   check_argument(erase.containing.empty() || !text_contains(" ", erase.containing),
-                 "containing is white space, which every document contains");
+                 "containing is white space, which tells no document from another");
   std::vector<StoredDocument> documents = store.ledger().documents();
   const std::set<std::string> ids = named(store, documents, erase.ids);
   const store::Metadata meta = parse_metadata("meta", erase.meta);

@@ -72,7 +72,6 @@ std::vector<std::pair<std::string, std::string>> files_below(const fs::path& fol
                                                              const fs::path& store,
                                                              std::vector<std::string>& passed_over,
                                                              const OnUnlisted& on_unlisted) {
-  for (auto& glob : globs_of(folder)) globs.push_back(std::move(glob));
   std::vector<std::pair<std::string, std::string>> files;
   const auto is_listed = [&](const fs::path& path) {
     const bool listed = ::euidaccess(path.c_str(), R_OK | X_OK) == 0;
@@ -80,6 +79,7 @@ std::vector<std::pair<std::string, std::string>> files_below(const fs::path& fol
     return listed;
   };
   if (!is_listed(folder)) return files;
+  for (auto& glob : globs_of(folder)) globs.push_back(std::move(glob));
   std::error_code failure;
   for (auto entry = fs::recursive_directory_iterator(folder);
        entry != fs::recursive_directory_iterator();) {
@@ -117,14 +117,24 @@ std::vector<FileDocument> documents_in(const std::string& id, const std::string&
   return {{id, path, {}, plain}};
 }
 
+/// Why there is nothing of this name, as far as one may see.
+std::optional<SystemError> why_not_there(const std::string& path) {
+  try {
+    if (is_there(path)) return std::nullopt;
+  } catch (const SystemError& error) {
+    return error;
+  }
+  return SystemError(path, "open", ENOENT);
+}
+
 template <typename OnUnlisted>
 Listing listing_of(const Files& files, const std::string& path, const fs::path& store,
                    const OnUnlisted& on_unlisted) {
   Listing listing;
   if (path == "-") {
     listing.documents.push_back({"", "standard input", read_standard_input()});
-  } else if (!is_there(path)) {
-    on_unlisted(SystemError(path, "open", ENOENT));
+  } else if (const auto why = why_not_there(path)) {
+    on_unlisted(*why);
   } else if (!fs::is_directory(path)) {
     listing.documents = documents_in(fs::path(path).filename(), path, files.plain);
   } else {
@@ -188,15 +198,17 @@ void check_nothing_is_missed(const store::Ledger& ledger,
                              const std::vector<std::string>& passed_over) {
   std::set<std::string> ids;
   for (const auto& document : ledger.documents()) ids.insert(document.id);
-  for (const auto& path : passed_over) {
-    auto held = ids.lower_bound(path);
-    if (held != ids.end() && *held != path) held = ids.lower_bound(path + "/");
-    if (held != ids.end() && (*held == path || held->starts_with(path + "/")))
-      throw DataError(path,
-                      "is a link or an empty folder, and the store holds '{}': is its disk away? "
-                      "--prune would forget it; exclude '{}' if that is meant",
-                      *held, path);
-  }
+  for (const auto& path : passed_over)
+    for (const auto& below : {path, path + "/", path + ":"}) {  // the last: of its lines
+      const auto held = ids.lower_bound(below);
+      const bool is_held =
+          held != ids.end() && (below == path ? *held == path : held->starts_with(below));
+      if (is_held)
+        throw DataError(path,
+                        "is no file, or an empty folder, and the store holds '{}': is its disk "
+                        "away? --prune would forget it; exclude '{}' if that is meant",
+                        *held, path);
+    }
 }
 
 store::Duplicates duplicates_of(const Files& files) {

@@ -64,8 +64,8 @@ class Completion {
 
   /// The whole answer, once it is there. Throws ApiError, also where it is unwanted before.
   nlohmann::ordered_json answer();
-  /// The answer as server-sent events: one for each token as it is written, before them one for
-  /// the prompt where that is shown.
+  /// The answer as server-sent events: one for each token as it is written, before them one that
+  /// says who speaks, or one for the prompt where that is shown; comments while nothing comes.
   void stream(EventStream& events);
 
  private:
@@ -414,7 +414,8 @@ void Completion::stream(EventStream& events) {
     };
     for (size_t choice = 0; choice < choices_.size(); ++choice) send(choice);
     while (connected && open > 0) {
-      if (wait(send) || (!may_have_gone_() && Clock::now() - sent < kBetweenComments)) continue;
+      wait(send);
+      if (!may_have_gone_() && Clock::now() - sent < kBetweenComments) continue;
       connected = events.send_comment();
       sent = Clock::now();
     }

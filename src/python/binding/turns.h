@@ -43,8 +43,8 @@ class Turn {
           turns.process.compare_exchange_strong(last, ::getpid()))
         new (&turns.mutex) std::timed_mutex;  // a thread of the parent held it at the fork()
     }
-    turns.owner = this_thread();
     turns.process = ::getpid();
+    turns.owner = this_thread();
   }
   ~Turn() {
     turns_.owner = 0;

@@ -37,8 +37,8 @@ def found(module: torch.nn.Module, path: str) -> Any:
     for step in below:
         owner = getattr(owner, step)
     value = getattr(owner, name)
-    hooked = not isinstance(value, torch.nn.Parameter) and owner._forward_pre_hooks
-    if hooked and owner is not module:
+    hooked = name not in owner._parameters and owner._forward_pre_hooks
+    if hooked and not isinstance(value, torch.nn.Parameter) and owner is not module:
         raise UsageError(
             f"the parameter {path} is computed by a hook (prune, weight_norm), which is not run here; use "
             "torch.nn.utils.parametrize, or prune.remove() before the call"

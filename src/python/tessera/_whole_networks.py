@@ -54,7 +54,11 @@ class _Network(torch.nn.Module):
         """The library's, which computes with its own parameters. Raises UsageError where those of this
         module are others."""
         for name, parameter in self._own.items():
-            if found(self, name) is not parameter:
+            try:
+                is_own = found(self, name) is parameter
+            except AttributeError:
+                is_own = False
+            if not is_own:
                 raise UsageError(f"the parameter {name} was replaced; change it in place")
         return self._opened
 

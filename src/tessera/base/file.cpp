@@ -120,7 +120,7 @@ AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
   }
   // As the file that it replaces: root may work on what a service reads.
   const bool same_owner = ::fchown(descriptor_, known.st_uid, known.st_gid) == 0;
-  ::fchmod(descriptor_, same_owner ? known.st_mode & 0777 : by_umask(known.st_mode & 0777));
+  ::fchmod(descriptor_, same_owner ? known.st_mode & 0777 : by_umask(known.st_mode & 0707));
 }
 
 AtomicFile::~AtomicFile() {

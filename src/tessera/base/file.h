@@ -17,8 +17,8 @@ mode_t by_umask(mode_t permissions);
 
 /// A file that appears whole or not at all: bytes go to a temporary name beside `path`; commit()
 /// syncs them and renames. Destroyed without commit(), it leaves no trace but the folder, which is
-/// made where it is missing. Who may read it is as the process's umask has it. Every member throws
-/// SystemError (disk full, no permission, a folder or a device of this name).
+/// made where it is missing. It is for whom the file before it was for, a new one for whom the
+/// umask says. Every member throws SystemError (disk full, no permission, a device of this name).
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path);

@@ -76,11 +76,11 @@ void NewFolder::commit() {
   const auto give_to_owner = [&](const std::filesystem::path& path) {  // as far as one may
     return has_owner && ::lchown(path.c_str(), known.st_uid, known.st_gid) == 0;
   };
-  give_to_owner(temporary_);
   for (const auto& entry : std::filesystem::recursive_directory_iterator(temporary_)) {
     give_to_owner(entry.path());
     sync(entry.path());
   }
+  give_to_owner(temporary_);  // who could change it meanwhile
   sync(temporary_);
   const unsigned manner = replaces_ ? RENAME_EXCHANGE : 0;
   if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), manner) != 0)

@@ -11,8 +11,8 @@ class NewFolder {
  public:
   /// Throws UsageError if the path already exists and is not an empty folder; SystemError.
   explicit NewFolder(const std::filesystem::path& path);
-  /// For a folder that commit() puts in the place of this one, in one step, with its permissions;
-  /// the old one is removed.
+  /// For a folder that commit() puts in the place of this one, in one step, with its permissions
+  /// and its owner; the old one is removed.
   static NewFolder in_place_of(const std::filesystem::path& path);
   ~NewFolder();
   NewFolder(const NewFolder&) = delete;

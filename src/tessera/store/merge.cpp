@@ -32,7 +32,7 @@ Stores open_stores(const std::vector<std::filesystem::path>& paths) {
 /// equal tokens may differ, where the tokenizer does not give them back.
 struct Holder {
   std::string store, checksum, digest;  // digest: "" if unknown
-  Metadata metadata;                    // of all stores that hold it
+  std::map<std::string, std::pair<std::string, std::string>> metadata = {};  // and whose it is
 
   bool has(const Holder& other) const {
     const bool may_differ = !digest.empty() && !other.digest.empty();
@@ -52,19 +52,21 @@ void check_mergeable(const Stores& stores) {
           first.config().text());
     for (const auto& document : store->ledger().documents()) {
       const DocumentDetails details = store->ledger().details(document);
-      const Holder holder = {store->path().native(), document.checksum, details.digest,
-                             details.metadata};
+      const Holder holder = {store->path().native(), document.checksum, details.digest};
       Holder& known = holders.emplace(document.id, holder).first->second;
       if (!known.has(holder))
         throw UsageError(
             "{} and {} both hold a document '{}', of different texts; forget it in one of them",
             known.store, holder.store, document.id);
-      for (const auto& [key, value] : holder.metadata)
-        if (const auto& one = *known.metadata.emplace(key, value).first; one.second != value)
+      for (const auto& [key, value] : details.metadata) {
+        const auto& [other, whose] =
+            known.metadata.emplace(key, std::pair(value, holder.store)).first->second;
+        if (other != value)
           throw UsageError(
               "{} and {} both hold a document '{}', with {}={} and {}={}; memorize it with the "
               "right one in both",
-              known.store, holder.store, document.id, key, one.second, key, value);
+              whose, holder.store, document.id, key, other, key, value);
+      }
     }
   }
 }

@@ -150,21 +150,30 @@ TEST_F(MemoDocuments, PruneForgetsNothingOfAFolderThatIsEmptyOrALink) {
   fs::rename(path("poems/old"), path("away"));
   fs::create_directory(path("poems/old"));
   expect_refused(memo({"update", store, path("poems"), "--prune"}), 3,
-                 "old: is a link or an empty folder, and the store holds 'old/lamb'");
+                 "old: is no file, or an empty folder, and the store holds 'old/lamb'");
   fs::remove(path("poems/old"));
   fs::create_directory_symlink(path("away"), path("poems/old"));
-  expect_refused(memo({"update", store, path("poems"), "--prune"}), 3, "is a link");
+  expect_refused(memo({"update", store, path("poems"), "--prune"}), 3, "is no file");
   fs::rename(path("poems/raven"), path("raven"));
   fs::create_symlink(path("raven"), path("poems/raven"));
   write_text(path("poems/new"), "new");
   expect_refused(memo({"update", store, path("poems"), "--prune", "--exclude", "old"}), 3,
-                 "raven: is a link");
+                 "raven: is no file");
   EXPECT_EQ(json({"documents", store})["data"].size(), 2u);
   fs::create_directory(path("poems/empty"));  // of which the store holds nothing
   EXPECT_EQ(
       done({"update", store, path("poems"), "--prune", "--exclude", "old", "--exclude", "raven"}),
       "new: 4 tokens, 0 pairs\nold/lamb: forgotten, 56 tokens\n"
       "raven: forgotten, 121 tokens\n");
+  const std::string of_lines = create("lines");
+  fs::create_directory(path("in"));
+  write_text(path("in/a.jsonl"), "{\"text\": \"a line\"}\n");
+  write_text(path("in/other"), "a text");
+  done({"update", of_lines, path("in")});
+  fs::rename(path("in/a.jsonl"), path("a.jsonl"));
+  fs::create_symlink(path("a.jsonl"), path("in/a.jsonl"));
+  expect_refused(memo({"update", of_lines, path("in"), "--prune"}), 3,
+                 "the store holds 'a.jsonl:1'");
 }
 
 TEST_F(MemoDocuments, BracketsInNamesAreNoWildcards) {

@@ -164,6 +164,11 @@ TEST_F(StoreJobs, AFolderThatMayNotBeReadIsLeftOutWhereAskedButNotWhereOthersAre
   EXPECT_THAT(list.refusals, ElementsAre(HasSubstr("texts/closed: cannot read")));
   job.prune = true;
   EXPECT_THAT(message_of<SystemError>(admitted), HasSubstr("texts/closed: cannot read"));
+  job.prune = false;
+  job.files = {(folder_ / "texts/a").native(), (folder_ / "texts/closed").native(),
+               (folder_ / "texts/closed/b").native()};
+  EXPECT_THAT(admitted().refusals, ElementsAre(HasSubstr("texts/closed: cannot read"),
+                                               HasSubstr("texts/closed/b: cannot open")));
   fs::permissions(folder_ / "texts/closed", fs::perms::owner_all);
 }
 
