@@ -66,6 +66,7 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
         R"({"text":"a","count":3,"more":["b"]},"_meta":{"progressToken":7}}})"
         "\n"
         R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}})"},
+       {"halves", R"({"jsonrpc":"2.0","id":1,"method":"\ud83d\ude00\\ud83d \ud83d\\u\udc00"})"},
        {"request", R"({"jsonrpc":"2.0","id":"a","method":"tools/list","params":{"_meta":)"
                    R"({"io.modelcontextprotocol/protocolVersion":"2026-07-28",)"
                    R"("io.modelcontextprotocol/clientCapabilities":{}}}})"}});
