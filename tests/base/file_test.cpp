@@ -69,7 +69,7 @@ TEST(AtomicFile, IsForThoseWhomTheFileBeforeItWasFor) {
   write_file(path, "text");
   std::filesystem::permissions(path, std::filesystem::perms(0604));
   const bool is_root = ::getuid() == 0;
-  if (is_root) ASSERT_EQ(::chown(path.c_str(), 65534, 65534), 0);
+  ASSERT_EQ(is_root ? ::chown(path.c_str(), 65534, 65534) : 0, 0);
   write_file(path, "other");
   struct ::stat found;
   ASSERT_EQ(::stat(path.c_str(), &found), 0);

@@ -138,9 +138,7 @@ TEST_F(StoreJobs, AFileThatHasGoneMeanwhileIsLeftOutWhereAsked) {
 
 /// While it lives, files are opened as by a user who owns none; root may read everything.
 struct AsNobody {
-  AsNobody() {
-    if (::getuid() == 0) EXPECT_EQ(::seteuid(65534), 0);
-  }
+  AsNobody() { EXPECT_EQ(::getuid() == 0 ? ::seteuid(65534) : 0, 0); }
   ~AsNobody() { EXPECT_EQ(::seteuid(::getuid()), 0); }
 };
 
