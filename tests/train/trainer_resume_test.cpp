@@ -105,32 +105,31 @@ struct EndsAtASample : Recorder {
   void on_sample(int64_t, const std::string&) override { throw std::runtime_error("killed"); }
 };
 
-TEST_F(TrainerTest, AnEvaluationThatIsMadeAgainIsLoggedOnce) {
-  const at::Tensor expected = train("whole", Start::kNew);
-  int64_t signals = 1;
-  TinyNetwork network;
-  InterruptedLearner learner(network, config, signals);
-  EXPECT_THROW(run(learner, "run", Start::kNew), Interrupted);
-  EndsAtAnEvaluation killed;
-  EXPECT_THAT(message_of<std::runtime_error>([&] { train("run", Start::kResume, &killed); }),
-              HasSubstr("killed"));
-  EXPECT_TRUE(train("run", Start::kResume).equal(expected));
-  EXPECT_EQ(timeless_lines(folder / "run/metrics.jsonl"),
-            timeless_lines(folder / "whole/metrics.jsonl"));
+class TrainerMadeUpFor : public TrainerTest {
+ protected:
+  /// What a signal cut short is made again by a training that is killed then, and once more.
+  template <typename CutShort, typename Killed>
+  void expect_logged_once() {
+    const at::Tensor expected = train("whole", Start::kNew);
+    int64_t signals = 1;
+    TinyNetwork network;
+    CutShort learner(network, config, signals);
+    EXPECT_THROW(run(learner, "run", Start::kNew), Interrupted);
+    Killed killed;
+    EXPECT_THAT(message_of<std::runtime_error>([&] { train("run", Start::kResume, &killed); }),
+                HasSubstr("killed"));
+    EXPECT_TRUE(train("run", Start::kResume).equal(expected));
+    EXPECT_EQ(timeless_lines(folder / "run/metrics.jsonl"),
+              timeless_lines(folder / "whole/metrics.jsonl"));
+  }
+};
+
+TEST_F(TrainerMadeUpFor, AnEvaluationIsLoggedOnce) {
+  expect_logged_once<InterruptedLearner, EndsAtAnEvaluation>();
 }
 
-TEST_F(TrainerTest, ASampleThatIsMadeAgainIsLoggedOnce) {
-  const at::Tensor expected = train("whole", Start::kNew);
-  int64_t signals = 1;
-  TinyNetwork network;
-  InterruptedSampler learner(network, config, signals);
-  EXPECT_THROW(run(learner, "run", Start::kNew), Interrupted);
-  EndsAtASample killed;
-  EXPECT_THAT(message_of<std::runtime_error>([&] { train("run", Start::kResume, &killed); }),
-              HasSubstr("killed"));
-  EXPECT_TRUE(train("run", Start::kResume).equal(expected));
-  EXPECT_EQ(timeless_lines(folder / "run/metrics.jsonl"),
-            timeless_lines(folder / "whole/metrics.jsonl"));
+TEST_F(TrainerMadeUpFor, ASampleIsLoggedOnce) {
+  expect_logged_once<InterruptedSampler, EndsAtASample>();
 }
 
 TEST_F(TrainerTest, ASignalDuringTheLastEvaluationEndsTheTrainingWithoutIt) {
