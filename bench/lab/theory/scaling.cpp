@@ -1,5 +1,5 @@
-// Error by class aggregation beside forming W, descent on scores beside descent on W, a million
-// inputs, and the generator of embeddings.
+// The error of a memory by class aggregation beside forming W, and descent on scores beside descent
+// on W.
 
 #include <benchmark/benchmark.h>
 
@@ -12,8 +12,6 @@
 #include "lab/theory/score_descent.h"
 #include "tessera/plan/association_task.h"
 #include "tessera/plan/blas.h"
-#include "tessera/plan/error_predictor.h"
-#include "tessera/plan/gaussian_field.h"
 #include "tessera/plan/population_error.h"
 
 namespace tessera::bench::scaling {
@@ -82,26 +80,6 @@ void descent_on_scores(benchmark::State& state) {
     x = (x + 7) % 100;
   }
 }
-void million_inputs(benchmark::State& state) {
-  const AssociationTask task = zipf_task(1000000, kOutputs, 2);
-  const std::vector<SimulatedMemory> memory = {
-      {scheme_weights({.rho = 1}, task.law), {state.range(0)}}};
-  for (auto _ : state) benchmark::DoNotOptimize(population_errors(task, memory, 1));
-}
-void predictor_of_hundred_million_inputs(benchmark::State& state) {
-  for (auto _ : state)
-    benchmark::DoNotOptimize(
-        predicted_error(summarise_zipf_memory(100000000, kOutputs, 2, {.rho = 1}), state.range(0)));
-}
-void gaussian_field(benchmark::State& state) {
-  std::vector<float> block(1 << 16);
-  int64_t row = 0;
-  for (auto _ : state) {
-    GaussianField(1).fill(row, 256, 0, 256, block.data(), 256);
-    row += 256;
-  }
-  state.SetItemsProcessed(state.iterations() * (1 << 16));
-}
 
 const Program program("lab/theory/scaling", [] {
   for (const auto& [name, measure, unit] :
@@ -111,17 +89,6 @@ const Program program("lab/theory/scaling", [] {
         std::tuple("descent_on_w", &descent_on_w, benchmark::kMicrosecond),
         std::tuple("descent_on_scores", &descent_on_scores, benchmark::kMicrosecond)})
     benchmark::RegisterBenchmark(name, measure)->Arg(100)->Arg(1000)->Unit(unit);
-  benchmark::RegisterBenchmark("million_inputs", million_inputs)
-      ->Arg(256)
-      ->Unit(benchmark::kSecond)
-      ->UseRealTime()
-      ->Iterations(1);
-  benchmark::RegisterBenchmark("predictor_of_hundred_million_inputs",
-                               predictor_of_hundred_million_inputs)
-      ->Arg(10000)
-      ->Unit(benchmark::kMillisecond)
-      ->UseRealTime();
-  benchmark::RegisterBenchmark("gaussian_field", gaussian_field);
 });
 
 }  // namespace
