@@ -237,6 +237,25 @@ TEST(CausalReads, StaySharpAndFiniteForLongKeys) {
   EXPECT_LT(test::relative_error(read.to(at::kDouble), kernel_smoothing(keys, values)), 0.02);
 }
 
+TEST(CausalReads, WeightsOfLargeScoresSumToOneInTheGradientToo) {
+  // Equal keys of length e^8, so that scores of 8,886,110 count equally; a multiple of the float
+  // step there is lost beside them.
+  const at::Tensor keys = at::full({1, 200, 1, 16}, std::exp(8.0) / 4);
+  const at::Tensor values = at::ones({1, 200, 1, 16}, at::requires_grad());
+  causal_attention(keys, keys, values, 1).sum().backward();
+  EXPECT_NEAR(values.grad().sum().item<double>() / values.numel(), 1, 1e-5);
+  const CausalReadOptions old = {.lag = -100}, newer = {.lag = 0};
+  const auto first = [&](const at::Tensor& x) { return x.narrow(1, 0, 100).detach(); };
+  const at::Tensor rising = at::arange(100).view({1, 100, 1, 1}).expand({1, 100, 1, 16});
+  const at::Tensor both =
+      joined(causal_read_with_sums(first(keys), first(keys), first(values), old),
+             causal_read_with_sums(first(keys), first(keys), (rising + 1).to(at::kFloat), newer));
+  // 100 ones, then 1, 2, … t + 1.
+  const at::Tensor t = at::arange(100, real());
+  const at::Tensor expected = (100 + (t + 1) * (t + 2) / 2) / (101 + t);
+  EXPECT_LT(test::relative_error(both.select(3, 0).flatten().to(at::kDouble), expected), 1e-5);
+}
+
 TEST(CausalReads, AKeyThatIsNotANumberIsSeenByAllThatReadIt) {
   at::manual_seed(15);
   for (const auto dtype : {at::kFloat, at::kDouble}) {

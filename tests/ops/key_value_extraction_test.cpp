@@ -235,12 +235,15 @@ TEST(ScaledUnitNorm, LengthsWhoseSquareIsBeyondAFloatCount) {
     expect_float_agrees_with_double(
         scaled_unit_norm_op(1e-10),
         {at::randn({2, 3, 2, 24}, real()) * length, at::randn({2}, real())});
+  const at::Tensor x = at::full({1, 3}, 1e30f, at::requires_grad());
+  (ops::scaled_unit_norm(x, at::ones({1}), 1e-10).sum() * 1e10).backward();  // x . dy is 3e40
+  EXPECT_NEAR(x.grad().abs().max().item<double>(), 0, 1e-25);
 }
 
 TEST(ScaledUnitNorm, FloatAgreesWithDouble) {
   at::manual_seed(1);
   for (int64_t T : {0, 1, 5})
-    for (int64_t D : {2, 7, 16, 24, 130}) {
+    for (int64_t D : {0, 2, 7, 16, 24, 130}) {
       const at::Tensor scale = at::randn({3}, real());
       expect_float_agrees_with_double(scaled_unit_norm_op(1e-10),
                                       {at::randn({2, T, 3, D}, real()), scale});

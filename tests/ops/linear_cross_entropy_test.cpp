@@ -137,6 +137,7 @@ TEST(LinearCrossEntropy, RefusesBadArguments) {
                UsageError);
   EXPECT_THROW(linear_cross_entropy(hidden, embedding, 1, targets(0, 1).to(at::kInt)), UsageError);
   EXPECT_THROW(linear_cross_entropy(hidden[0], embedding, 1, targets(0, 1)), UsageError);
+  EXPECT_THROW(linear_cross_entropy(hidden, at::randn({0, 3}), 1, targets(-100, -100)), UsageError);
   EXPECT_THROW(linear_cross_entropy(hidden, embedding, 1, at::zeros({3}, at::kLong)), UsageError);
 }
 

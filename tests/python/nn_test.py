@@ -10,6 +10,7 @@ torch = pytest.importorskip("torch")
 
 from tessera import nn, ops  # noqa: E402
 
+from torch.autograd import forward_ad  # noqa: E402
 from torch.nn.utils import parametrize, prune  # noqa: E402
 
 try:
@@ -97,6 +98,10 @@ def test_torch_func_differentiates_memories(kind, dropout):
     assert torch.allclose(func.grad(loss)(xs[0]), expected[0], rtol=1e-3, atol=1e-5)
     along = func.jvp(loss, (xs[0],), (xs[1],))[1]
     assert torch.allclose(along, (expected[0] * xs[1]).sum(), rtol=1e-3, atol=1e-4)
+    memory.requires_grad_(False)  # loops would read so few rows
+    with forward_ad.dual_level():
+        value = loss(forward_ad.make_dual(xs[0], xs[1]))
+        assert torch.allclose(forward_ad.unpack_dual(value).tangent, along, rtol=1e-3, atol=1e-4)
     if dropout == 0:  # vmap() refuses to draw a seed
         assert torch.allclose(func.vmap(func.grad(loss))(xs), expected, rtol=1e-3, atol=1e-5)
 

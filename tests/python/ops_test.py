@@ -4,7 +4,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from torch.autograd import gradcheck  # noqa: E402
+from torch.autograd import forward_ad, gradcheck  # noqa: E402
 
 from tessera import ops  # noqa: E402
 
@@ -124,6 +124,20 @@ def test_torch_func_differentiates_as_autograd_does(name, dtype):
             assert torch.allclose(gradient, of_autograd, rtol=1e-3, atol=1e-5)
     _, along = func.jvp(loss, tuple(tensors), tuple(tensors))
     assert torch.allclose(along, sum((a * b).sum() for a, b in zip(expected, tensors)), rtol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [torch.float, torch.double])
+@pytest.mark.parametrize("name", CALLS)
+def test_forward_mode_differentiates_as_autograd_does(name, dtype):
+    call, sizes, others = CALLS[name]
+    tensors = [drawn(*size, seed=seed).to(dtype).detach() for seed, size in enumerate(sizes)]
+    inputs = [tensor.clone().requires_grad_() for tensor in tensors]
+    expected = torch.autograd.grad(call(*inputs, *others).sum(), inputs)
+    for i, (tensor, gradient) in enumerate(zip(tensors, expected)):
+        with forward_ad.dual_level():
+            duals = [*tensors[:i], forward_ad.make_dual(tensor, tensor), *tensors[i + 1:]]
+            along = forward_ad.unpack_dual(call(*duals, *others).sum()).tangent
+        assert torch.allclose(along, (gradient * tensor).sum(), rtol=1e-3, atol=1e-5)
 
 
 def test_torch_func_leaves_out_the_ignored_rows():

@@ -65,9 +65,9 @@ at::Tensor StoredPairs::store_and_retrieve_evicting(const at::Tensor& keys,
   const ops::CausalReadOptions newer = {.precision = precision};
   const ops::CausalReadOptions older = {.lag = queries.size(1) + 1 - bound(),
                                         .precision = precision};
-  const auto [values_of_old, sums_of_old] = ops::causal_read_with_sums(
+  const auto [values_of_old, shifts, log_sums] = ops::causal_read_with_sums(
       queries.flip(1), like_queries(at::cat(old_keys)), like_queries(at::cat(old_values)), older);
-  const ops::CausalReading old = {values_of_old.flip(1), sums_of_old.flip(2)};
+  const ops::CausalReading old = {values_of_old.flip(1), shifts.flip(2), log_sums.flip(2)};
   const at::Tensor read =
       ops::joined(old, ops::causal_read_with_sums(queries, as_read(keys), as_read(values), newer));
   for (int64_t row = 0; row < rows(); ++row) {

@@ -39,7 +39,7 @@ CausalReading composed(const at::Tensor& queries, const at::Tensor& keys, const 
     weights = weights *
               dropout_factors(options.dropout, B, H, first, T - first, keys.size(1), q.options());
   const at::Tensor read = rounded_matmul(weights, v, options.precision).transpose(1, 2);
-  return {at::cat({at::zeros({B, first, H, D}, q.options()), read}, 1),
+  return {at::cat({at::zeros({B, first, H, D}, q.options()), read}, 1), at::zeros({B, H, T}, plain),
           at::cat({at::full({B, H, first}, kNothing, plain), scores.logsumexp(-1)}, 2)};
 }
 
@@ -95,8 +95,8 @@ CausalReading causal_read_with_sums(const at::Tensor& queries, const at::Tensor&
 }
 
 at::Tensor joined(const CausalReading& a, const CausalReading& b) {
-  const at::Tensor share =
-      (a.log_sums - b.log_sums).sigmoid().transpose(1, 2).unsqueeze(-1);  // [B, T, H, 1]
+  const at::Tensor advantage = (a.shifts - b.shifts) + (a.log_sums - b.log_sums);
+  const at::Tensor share = advantage.sigmoid().transpose(1, 2).unsqueeze(-1);  // [B, T, H, 1]
   return share * a.values + (1 - share) * b.values;
 }
 

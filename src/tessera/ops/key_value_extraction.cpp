@@ -242,7 +242,7 @@ at::Tensor scaled_unit_norm(const at::Tensor& x, const at::Tensor& scale, double
                 "scaled_unit_norm: x must be a floating-point tensor [.., H, D]");
   check_like(scale, {x.size(-2)}, x, "scaled_unit_norm: scale");
   TESSERA_CHECK(epsilon >= 0, "scaled_unit_norm: epsilon is ", epsilon, ", expected >= 0");
-  if (!loops_run({x, scale})) return composed_scaled_unit_norm(x, scale, epsilon);
+  if (!loops_run({x, scale}) || x.numel() == 0) return composed_scaled_unit_norm(x, scale, epsilon);
   if (x.dim() == 4) return FusedScaledUnitNorm::apply(x, scale, epsilon);
   const at::Tensor rows = x.reshape({1, -1, x.size(-2), x.size(-1)});
   return FusedScaledUnitNorm::apply(rows, scale, epsilon).view(x.sizes());

@@ -152,6 +152,7 @@ void check_arguments(const at::Tensor& hidden, const at::Tensor& embedding,
   check_shape(hidden, {-1, -1}, "linear_cross_entropy: hidden");
   check_weight(embedding, {-1, hidden.size(1)}, hidden, "linear_cross_entropy: embedding");
   check_shape(targets, {hidden.size(0)}, "linear_cross_entropy: targets");
+  TESSERA_CHECK(embedding.size(0) > 0, "linear_cross_entropy: the embedding has no rows");
   TESSERA_CHECK(targets.scalar_type() == at::kLong && targets.device() == hidden.device(),
                 "linear_cross_entropy: targets are ", targets.scalar_type(), " on ",
                 targets.device(), ", expected int64 on ", hidden.device());
@@ -173,7 +174,7 @@ at::Tensor linear_cross_entropy(const at::Tensor& hidden, const at::Tensor& embe
                 "linear_cross_entropy: an embedding of ", embedding.scalar_type(),
                 " has no gradient; expected ", hidden.scalar_type(),
                 ", or take linear_cross_entropy_per_row");
-  if (!hidden.has_storage())
+  if (is_transformed(hidden) || is_transformed(embedding))
     return composed(hidden, embedding, logit_scale, targets, ignore_index, precision);
   const bool wants_gradient =
       at::GradMode::is_enabled() && (hidden.requires_grad() || embedding.requires_grad());

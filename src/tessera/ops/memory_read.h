@@ -14,7 +14,9 @@ namespace tessera::ops {
 ///   y_t = sum_{i < t} softmax_i(k_t . k_i) v_i,   y_1 = 0 (nothing is stored yet).
 /// keys, values [B, T, H, D] (views of [B, T, C] are fine) -> [B, T, H, D]. The keys are the
 /// queries too; their gradient is that of both roles. The dropout acts on the softmax weights.
-/// Throws UsageError on a shape or dtype mismatch.
+/// Floats on the CPU: the gradient of a score is off by some 1e-7 |dy_t| |v_i|, also where one pair
+/// has all the weight and it is 0. An infinite value, or one that is not a number, may spoil steps
+/// before it. Throws UsageError on a shape or dtype mismatch.
 at::Tensor kernel_smoothing(const at::Tensor& keys, const at::Tensor& values,
                             const Dropout& dropout = {}, Precision precision = Precision::kFloat32);
 
@@ -22,7 +24,8 @@ at::Tensor kernel_smoothing(const at::Tensor& keys, const at::Tensor& values,
 ///   y_t = sum_{i <= t} softmax_i(scale * q_t . k_i - slope_h * (t - i)) v_i.
 /// queries, keys, values [B, T, H, D] -> [B, T, H, D], differentiable in all three. alibi_slopes
 /// [H] (Press et al. 2022) are constants; undefined means none. The dropout acts on the softmax
-/// weights. Throws UsageError on a shape or dtype mismatch, or slopes that require a gradient.
+/// weights. Rounding and values that are not finite: as kernel_smoothing(). Throws UsageError on a
+/// shape or dtype mismatch, or slopes that require a gradient.
 at::Tensor causal_attention(const at::Tensor& queries, const at::Tensor& keys,
                             const at::Tensor& values, double scale,
                             const at::Tensor& alibi_slopes = {}, const Dropout& dropout = {},

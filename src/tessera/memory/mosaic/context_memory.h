@@ -50,8 +50,8 @@ class ContextMemoryImpl : public torch::nn::Cloneable<ContextMemoryImpl> {
   at::Tensor forward(const at::Tensor& x, std::optional<uint64_t> dropout_seed = {});
 
   /// The same without dropout or gradient, going on from `state`: x [B, T, C] -> [B, T, C] and the
-  /// state after it. Any split of a sequence into calls gives the same result. A state that was
-  /// moved in is gone, also after a throw.
+  /// state after it. Any split of a sequence into calls gives the same result, up to rounding. A
+  /// state that was moved in is gone, also after a throw.
   std::pair<at::Tensor, ContextMemoryState> read(const at::Tensor& x, ContextMemoryState state);
 
   /// How forward(x) without dropout reads the pairs at its last step: x [B, T, C], T > 0.

@@ -155,14 +155,14 @@ void scaled_unit_norm_gradient(const ScaledUnitNormGradient& g) {
         const float* dy = g.grad_y.row(b, t, h);
         float* dx = g.grad_x.row(b, t, h);
         const float length = length_of(x, g.grad_x.D), whole = length + g.epsilon;
-        const float along = dot(x, dy, g.grad_x.D);
+        const double along = large_dot(x, dy, g.grad_x.D);
         scale_total += whole > 0 ? along / whole : NAN;
         const float factor = g.scale[h] / whole;
         // d|x|/dx is x / |x|, taken as zero at x = 0.
         const float square = length * whole;
-        const float back = square > FLT_MAX ? along / length / whole
-                           : length > 0     ? along / square
-                                            : 0;
+        const auto back = static_cast<float>(square > FLT_MAX ? along / length / whole
+                                             : length > 0     ? along / square
+                                                              : 0);
 #pragma omp simd
         for (int64_t d = 0; d < g.grad_x.D; ++d) dx[d] = factor * (dy[d] - back * x[d]);
       }

@@ -15,13 +15,17 @@ inline float dot(const float* a, const float* b, int64_t D) {
   return total;
 }
 
-/// |x|, also where the sum of the squares is beyond the largest float.
+/// a . b, also where it is beyond the largest float.
+inline double large_dot(const float* a, const float* b, int64_t D) {
+  const float total = dot(a, b, D);
+  if (std::abs(total) <= FLT_MAX) return total;
+  double large = 0;
+  for (int64_t d = 0; d < D; ++d) large += static_cast<double>(a[d]) * b[d];
+  return large;
+}
+
 inline float length_of(const float* x, int64_t D) {
-  const float squares = dot(x, x, D);
-  if (squares <= FLT_MAX) return std::sqrt(squares);
-  double total = 0;
-  for (int64_t d = 0; d < D; ++d) total += static_cast<double>(x[d]) * x[d];
-  return static_cast<float>(std::sqrt(total));
+  return static_cast<float>(std::sqrt(large_dot(x, x, D)));
 }
 
 /// y = scale x / (|x| + epsilon).

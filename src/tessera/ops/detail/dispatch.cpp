@@ -33,10 +33,14 @@ bool cpu_multiplies_bfloat16() {
 
 }  // namespace
 
+bool is_transformed(const at::Tensor& tensor) {
+  return !tensor.has_storage() || tensor._fw_grad(/*level=*/0).defined();
+}
+
 bool loops_run(std::initializer_list<at::Tensor> tensors) {
   for (const at::Tensor& tensor : tensors)
     if (tensor.defined() &&
-        (!tensor.device().is_cpu() || tensor.scalar_type() != at::kFloat || !tensor.has_storage()))
+        (!tensor.device().is_cpu() || tensor.scalar_type() != at::kFloat || is_transformed(tensor)))
       return false;
   return simd::instruction_set() >= simd::InstructionSet::kAvx2;
 }
@@ -83,9 +87,9 @@ at::Tensor as_multiplied_by(const at::Tensor& x, const at::Tensor& weight) {
 }
 
 bool needs_gradient(std::initializer_list<at::Tensor> tensors) {
-  if (!at::GradMode::is_enabled()) return false;
   return std::any_of(tensors.begin(), tensors.end(), [](const at::Tensor& tensor) {
-    return tensor.defined() && tensor.requires_grad();
+    return tensor.defined() &&
+           ((at::GradMode::is_enabled() && tensor.requires_grad()) || is_transformed(tensor));
   });
 }
 

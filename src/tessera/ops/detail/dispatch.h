@@ -18,8 +18,12 @@ using torch::autograd::variable_list;
 // The one place that decides whether an op runs a loop of ops/cpu or is composed of tensor
 // functions: no other file asks for a device.
 
-/// Whether the loops run: every defined tensor is a float tensor on a CPU that has loops, and holds
-/// its numbers itself, which those that torch.func differentiates do not.
+/// Whether the derivative is taken by torch.func or forward, with a tangent: the loops know only
+/// autograd's backward pass, so that an op is composed.
+bool is_transformed(const at::Tensor& tensor);
+
+/// Whether the loops run: every defined tensor is a float tensor on a CPU that has loops, and is
+/// not transformed.
 bool loops_run(std::initializer_list<at::Tensor> tensors);
 
 /// Whether the loops over a few rows run: every defined tensor is also contiguous and there are 1
@@ -45,8 +49,8 @@ void check_weight(const at::Tensor& weight, std::initializer_list<int64_t> sizes
 /// floats.
 at::Tensor as_multiplied_by(const at::Tensor& x, const at::Tensor& weight);
 
-/// Whether autograd may ask for the gradient of any of these. Where it will not, an op need not
-/// record itself, which costs more than a short loop.
+/// Whether a derivative may be asked for in any of these. Where it will not, an op need not record
+/// itself, which costs more than a short loop.
 bool needs_gradient(std::initializer_list<at::Tensor> tensors);
 
 /// Throws where the gradient of a gradient is asked for, which the loops do not compute.

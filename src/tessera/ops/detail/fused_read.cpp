@@ -82,8 +82,8 @@ class FusedRead : public torch::autograd::Function<FusedRead> {
     if (options.alibi_slopes.defined()) options.alibi_slopes = options.alibi_slopes.contiguous();
     const at::Tensor q = with_contiguous_rows(queries), k = with_contiguous_rows(keys),
                      v = with_contiguous_rows(values);
-    const auto [output, log_sums] = fused_read_with_sums(q, k, v, options);
-    context->save_for_backward({q, k, v, output, log_sums, options.alibi_slopes});
+    const auto [output, shifts, log_sums] = fused_read_with_sums(q, k, v, options);
+    context->save_for_backward({q, k, v, output, shifts, log_sums, options.alibi_slopes});
     context->saved_data["slots"] = are_slots(keys);
     save_options(context, options);
     return output;
@@ -105,10 +105,11 @@ class FusedRead : public torch::autograd::Function<FusedRead> {
     const at::Tensor grad_queries = at::empty(q.sizes(), q.options());
     const at::Tensor grad_keys = at::empty(sizes, q.options());
     const at::Tensor grad_values = at::empty(sizes, q.options());
-    const CausalReadOptions options = saved_options(context, saved[5]);
+    const CausalReadOptions options = saved_options(context, saved[6]);
     const cpu::SoftmaxReadBackward loop = {.read = describe(q, k, v, options),
                                            .output = sequence_of(output),
-                                           .log_sums = floats_of(saved[4]),
+                                           .shifts = floats_of(saved[4]),
+                                           .log_sums = floats_of(saved[5]),
                                            .grad_output = sequence_of(grad_output),
                                            .groups = groups,
                                            .grad_queries = sequence_of(grad_queries),
@@ -134,9 +135,11 @@ CausalReading fused_read_with_sums(const at::Tensor& queries, const at::Tensor& 
                                    const at::Tensor& values, const CausalReadOptions& options) {
   const at::Tensor q = with_contiguous_rows(queries), k = with_contiguous_rows(keys),
                    v = with_contiguous_rows(values);
-  const CausalReading reading = {at::empty(q.sizes(), q.options()),
-                                 at::empty({q.size(0), q.size(2), q.size(1)}, q.options())};
+  const std::vector<int64_t> rows = {q.size(0), q.size(2), q.size(1)};
+  const CausalReading reading = {at::empty(q.sizes(), q.options()), at::empty(rows, q.options()),
+                                 at::empty(rows, q.options())};
   const cpu::SoftmaxReadForward loop = {describe(q, k, v, options), sequence_of(reading.values),
+                                        reading.shifts.data_ptr<float>(),
                                         reading.log_sums.data_ptr<float>()};
   if (rounds(options.precision))
     cpu::rounded_softmax_read_forward(loop);

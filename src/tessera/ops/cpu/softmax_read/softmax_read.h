@@ -33,10 +33,11 @@ struct SoftmaxRead {
   double dropout_probability = 0;
 };
 
-/// output [B, T, H, D] and log_sums [B, H, T], the logarithms of the softmax denominators.
+/// output [B, T, H, D], and of the softmax denominators, exp(shifts + log_sums), both [B, H, T].
 struct SoftmaxReadForward {
   SoftmaxRead read;
   Sequence output;
+  float* shifts = nullptr;
   float* log_sums = nullptr;
 };
 TESSERA_READ_LOOP(softmax_read_forward, SoftmaxReadForward);
@@ -48,6 +49,7 @@ TESSERA_READ_LOOP(softmax_read_forward, SoftmaxReadForward);
 struct SoftmaxReadBackward {
   SoftmaxRead read;
   Sequence output;
+  const float* shifts = nullptr;
   const float* log_sums = nullptr;
   Sequence grad_output;
   int64_t groups = 0;

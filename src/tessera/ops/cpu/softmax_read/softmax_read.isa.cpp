@@ -6,6 +6,7 @@
 
 #include <omp.h>
 
+#include <cfloat>
 #include <cmath>
 
 #ifdef TESSERA_BFLOAT16_PRODUCTS
@@ -17,8 +18,6 @@
 
 namespace tessera::ops::cpu::TESSERA_ISA {
 namespace {
-
-constexpr float kLowest = -3e38f;
 
 /// 0 or 1 / (1 - p) for the pairs first_pair, first_pair + 1, …
 inline Vector dropout_factor(uint32_t row_key, uint32_t threshold, int64_t first_pair,
@@ -53,7 +52,7 @@ void pack(const WeightSequence& pairs, int64_t b, int64_t h, const SoftmaxRead& 
 
 /// Running softmax of one row.
 struct RunningSum {
-  float maximum = kLowest;
+  float maximum = -FLT_MAX;
   float sum = 0;
 };
 
@@ -109,12 +108,13 @@ struct ForwardWork {
 void write_block(const SoftmaxReadForward& forward, const Tile& tile, const float* result,
                  const RunningSum* running) {
   const SoftmaxRead& read = forward.read;
-  float* log_sums = forward.log_sums + (tile.b * read.H + tile.h) * read.T + tile.first_query;
+  const int64_t first = (tile.b * read.H + tile.h) * read.T + tile.first_query;
   for (int64_t r = 0; r < tile.rows; ++r) {
     const float scale = running[r].sum == 0 ? 0 : 1 / running[r].sum;  // 0: nothing stored yet
     float* y = forward.output.row(tile.b, tile.first_query + r, tile.h);
     for (int64_t d = 0; d < read.D; ++d) y[d] = scale * result[r * padded_width(read.D) + d];
-    log_sums[r] = running[r].maximum + std::log(running[r].sum);
+    forward.shifts[first + r] = running[r].maximum;
+    forward.log_sums[first + r] = std::log(running[r].sum);
   }
 }
 
@@ -140,8 +140,8 @@ void read_block(const SoftmaxReadForward& forward, Tile tile, ForwardWork& work)
 
 /// From scores and products dy . v of row r: the weights as they reached the output, in place of
 /// the scores, and the gradients of the scores, in place of the products.
-void differentiate_row(const Tile& tile, int64_t r, float log_sum, float delta, float* scores,
-                       float* products) {
+void differentiate_row(const Tile& tile, int64_t r, float shift, float log_sum, float delta,
+                       float* scores, float* products) {
   const SoftmaxRead& read = tile.read;
   const int64_t visible = tile.visible(r);
   hide(tile, r, scores, -INFINITY);
@@ -153,8 +153,8 @@ void differentiate_row(const Tile& tile, int64_t r, float log_sum, float delta, 
   const uint32_t row_key = dropout_row_key(tile.dropout_head, tile.first_query + r);
   const float kept = static_cast<float>(1 / (1 - read.dropout_probability));
   for (int64_t j = 0; j < end; j += kLanes) {
-    const Vector bias = step + (tile.bias(r) + slope * j - log_sum);
-    const Vector weight = exponential_of_score(load(scores + j) + bias);
+    const Vector score = load(scores + j) + (step + (tile.bias(r) + slope * j));
+    const Vector weight = exponential_of_score((score - shift) - log_sum);
     if (drops) {
       const Vector factor =
           dropout_factor(row_key, tile.dropout_threshold, tile.first_pair + j, kept);
@@ -203,8 +203,7 @@ float normalisation_gradient(const SoftmaxReadBackward& backward, const Tile& ti
 void differentiate_block(const SoftmaxReadBackward& backward, Tile tile, BackwardWork& work) {
   const SoftmaxRead& read = backward.read;
   const int64_t width = padded_width(read.D);
-  const float* log_sums =
-      backward.log_sums + (tile.b * read.H + tile.h) * read.T + tile.first_query;
+  const int64_t first = (tile.b * read.H + tile.h) * read.T + tile.first_query;
   work.queries.pack(read.queries, tile, read.scale);
   work.grad_output.pack(backward.grad_output, tile, 1);
   float delta[kQueryBlock];
@@ -217,8 +216,8 @@ void differentiate_block(const SoftmaxReadBackward& backward, Tile tile, Backwar
     score(tile, work.queries, work.keys, work.weights);
     score(tile, work.grad_output, work.values, work.grad_scores);
     for (int64_t r = 0; r < tile.rows; ++r)
-      differentiate_row(tile, r, log_sums[r], delta[r], work.weights.row(r),
-                        work.grad_scores.row(r));
+      differentiate_row(tile, r, backward.shifts[first + r], backward.log_sums[first + r], delta[r],
+                        work.weights.row(r), work.grad_scores.row(r));
     work.weights.to_sum_queries(tile);
     work.grad_scores.to_sum_queries(tile);
     work.grad_scores.to_sum_pairs(tile);
