@@ -58,6 +58,20 @@ TEST_F(LedgerTest, ForgetsWhileAnEarlierErasureIsPending) {
   EXPECT_THAT(ledger.unerased(), ElementsAre());
 }
 
+TEST_F(LedgerTest, GivesNoNumberTwiceUntilItIsSettled) {
+  Ledger ledger = open();
+  for (const char* id : {"one", "two", "three"}) store(ledger, id, 1);
+  ledger.settle(digests_);
+  ledger.tidy(Readers::kPass);
+  for (const char* id : {"three", "two"}) forget(ledger, id);
+  store(ledger, "four", 1);
+  for (const char* id : {"one", "four"}) forget(ledger, id);
+  store(ledger, "five", 1);
+  std::vector<int64_t> numbers;
+  for (const Change& change : ledger.changes_after(0)) numbers.push_back(change.document.number);
+  EXPECT_THAT(numbers, ElementsAre(3, 2, 4, 1, 4, 5));
+}
+
 /// What SQLite allocates at once stays below twice the ledger, and does not grow with it.
 TEST_F(LedgerTest, IsSettledInMemoryThatDoesNotGrowWithIt) {
   {

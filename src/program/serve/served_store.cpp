@@ -12,11 +12,12 @@
 namespace tessera::serve {
 namespace {
 
-constexpr auto kStale = std::chrono::milliseconds(500);  // between two looks at the ledger
-constexpr auto kLook = std::chrono::milliseconds(20);    // between two at whether to go on reading
-constexpr auto kInPeace = std::chrono::seconds(1);       // for readers, before text is erased
-constexpr size_t kIdleSnapshots = 4;                     // that are kept for the next readers
-constexpr int kAttempts = 5;                             // to read between two erasures
+constexpr auto kStale = std::chrono::milliseconds(500);   // between two looks at the ledger
+constexpr auto kOneTime = std::chrono::milliseconds(20);  // in which files are written at one time
+constexpr auto kLook = std::chrono::milliseconds(20);     // between two at whether to go on reading
+constexpr auto kInPeace = std::chrono::seconds(1);        // for readers, before text is erased
+constexpr size_t kIdleSnapshots = 4;                      // that are kept for the next readers
+constexpr int kAttempts = 5;                              // to read between two erasures
 
 struct stat identity_of(const std::string& folder) {
   const std::string path = folder + "/config.json";  // written once, when a store is created
@@ -25,6 +26,21 @@ struct stat identity_of(const std::string& folder) {
   const int cause = errno;
   store::StoreFolder::open(folder);  // says that there is no store
   throw SystemError(path, "open", cause);
+}
+
+/// Of the ledger and its log: where they lie, how long they are, and when they were written. None
+/// where that was just now, since what is written next may have the same time.
+ServedStore::Writing last_writing(const std::filesystem::path& ledger) {
+  std::vector<int64_t> files;
+  for (const char* suffix : {"", "-wal"}) {
+    struct stat file = {};
+    if (::stat((ledger.native() + suffix).c_str(), &file) != 0) continue;
+    const auto written =
+        std::chrono::seconds(file.st_mtim.tv_sec) + std::chrono::nanoseconds(file.st_mtim.tv_nsec);
+    if (std::chrono::system_clock::now().time_since_epoch() - written < kOneTime) return {};
+    files.insert(files.end(), {static_cast<int64_t>(file.st_ino), file.st_size, written.count()});
+  }
+  return files;
 }
 
 ApiError replaced() {
@@ -58,8 +74,8 @@ void ServedStore::retire() {
 
 // ---- Readers.
 
-ServedStore::Snapshot::Snapshot(const std::filesystem::path& folder)
-    : store(folder), change_(store.ledger().state()) {}
+ServedStore::Snapshot::Snapshot(const std::filesystem::path& folder, int64_t change)
+    : store(folder), change_(change) {}
 
 const store::StoreReader& ServedStore::Snapshot::reader() const {
   if (!reader_) reader_.emplace(store);
@@ -86,7 +102,7 @@ class ServedStore::Reader {
   Reader(ServedStore& store, const Unwanted& unwanted)
       : store_(store), unwanted_(unwanted), era_(store.begin_reading(snapshot_, unwanted)) {
     try {
-      if (!snapshot_) snapshot_ = std::make_unique<Snapshot>(store.folder_.path());
+      if (!snapshot_) snapshot_ = std::make_unique<Snapshot>(store.folder_.path(), store.change_);
       snapshot_->interrupts_ = [this] { return is_over(); };
       snapshot_->store.interrupt_when(snapshot_->interrupts_);
     } catch (...) {
@@ -173,9 +189,10 @@ void ServedStore::see_changes() {
   const auto now = Clock::now();
   if (now - looked_ < kStale) return;
   looked_ = now;
-  const int64_t change = ledger_now().state();
-  if (change == change_) return;
-  change_ = change;
+  const Writing writing = last_writing(folder_.ledger_path());
+  if (writing && writing == last_writing_) return;
+  last_writing_ = writing;
+  ++change_;
   idle_.clear();
 }
 
@@ -290,16 +307,20 @@ void ServedStore::end_round() {
 /// would have to empty SQLite's log. Text that another process still reads is erased by a later
 /// edit: those that come meanwhile must not wait for it, one after the other.
 void ServedStore::checkpoint(store::MemoWriter& writer) {
-  writer.write_matrices();
-  const auto finish = [&] {
-    {
-      const std::lock_guard lock(mutex_);
-      idle_.clear();  // else SQLite's log would grow
-    }
-    writer.checkpoint(store::Readers::kPass);
-    auto next = std::make_unique<Snapshot>(folder_.path());
+  const auto drop_idle = [&] {  // else SQLite's log would grow
     const std::lock_guard lock(mutex_);
-    change_ = next->change_;
+    idle_.clear();
+  };
+  drop_idle();
+  if (!writer.settle()) return;
+  const auto finish = [&] {
+    drop_idle();
+    writer.tidy(store::Readers::kPass);
+    auto next = std::make_unique<Snapshot>(folder_.path(), change_);
+    const Writing writing = last_writing(folder_.ledger_path());
+    const std::lock_guard lock(mutex_);
+    last_writing_ = writing;
+    next->change_ = ++change_;
     looked_ = Clock::now();
     idle_.clear();
     idle_.push_back(std::move(next));

@@ -42,7 +42,7 @@ class ServedStore {
   /// What one reader sees: the store at one moment, and its decoder.
   class Snapshot {
    public:
-    explicit Snapshot(const std::filesystem::path& folder);
+    Snapshot(const std::filesystem::path& folder, int64_t change);
     /// Made at the first call: a pass over the documents.
     const store::StoreReader& reader() const;
     /// Bytes of the longest id. At the first call a look at each document.
@@ -55,7 +55,7 @@ class ServedStore {
 
    private:
     friend class ServedStore;
-    int64_t change_;  // Ledger::state()
+    int64_t change_;  // of ServedStore, which it holds at least
     mutable std::optional<store::StoreReader> reader_;
     mutable std::optional<size_t> longest_id_;
     std::function<bool()> interrupts_;
@@ -76,6 +76,9 @@ class ServedStore {
   /// above.
   jobs::Forget::Answer edit(const jobs::Forget& job, const jobs::OnProgress& on_progress,
                             const Unwanted& unwanted = {});
+
+  /// What a look at a ledger's files, without reading them, tells of their last writing.
+  using Writing = std::optional<std::vector<int64_t>>;
 
   /// Whether another store stands in its folder now (`tessera memo rebuild`).
   bool was_replaced() const;
@@ -111,8 +114,9 @@ class ServedStore {
   std::mutex mutex_;                                    // guards what follows, and is held briefly
   std::condition_variable changed_;
   std::vector<std::unique_ptr<Snapshot>> idle_;  // of the latest change
-  int64_t change_ = -1;                          // Ledger::state(), the latest one
-  Clock::time_point looked_;                     // for it
+  std::atomic<int64_t> change_ = 0;              // how many changes were seen
+  Writing last_writing_;                         // of the ledger
+  Clock::time_point looked_;                     // for the next one
   int64_t reading_ = 0;                          // readers that there are
   int64_t era_ = 0;                              // between two erasures
   int64_t reading_before_ = 0;                   // readers that began in an earlier one

@@ -77,6 +77,8 @@ void Ledger::interrupt_when(std::function<bool()> condition) {
 
 void Ledger::take_snapshot() {
   snapshot_.reset();
+  searchable_.reset();
+  state_.reset();
   snapshot_ = std::make_unique<sqlite::Transaction>(*database_, Access::kRead);
   format_ = ledger_format(*database_);  // a snapshot is taken at the first read
 }
@@ -91,13 +93,16 @@ int64_t Ledger::last_change() const {
 }
 
 int64_t Ledger::state() const {
+  if (state_) return *state_;
   Checksum sum;
   sum.add(fmt::format("{} {}\n", last_change(), erasure_pending()));
   visit_documents("", [&](const StoredDocument& document) {
     sum.add(fmt::format("{} {} {}\n", document.number, document.checksum, document.id));
   });
   if (format_ >= 3) add_details(sum);
-  return static_cast<int64_t>(std::stoull(sum.hex(), nullptr, 16) >> 11);
+  const auto state = static_cast<int64_t>(std::stoull(sum.hex(), nullptr, 16) >> 11);
+  if (snapshot_) state_ = state;
+  return state;
 }
 
 void Ledger::add_details(Checksum& sum) const {
@@ -132,13 +137,8 @@ LedgerTotals Ledger::totals() const {
 }
 
 std::vector<StoredDocument> Ledger::documents() const {
-  return documents_where("");
-}
-
-std::vector<StoredDocument> Ledger::documents_where(const char* condition) const {
   std::vector<StoredDocument> documents;
-  visit_documents(condition,
-                  [&](StoredDocument&& document) { documents.push_back(std::move(document)); });
+  visit_documents("", [&](StoredDocument&& document) { documents.push_back(std::move(document)); });
   return documents;
 }
 
@@ -159,6 +159,12 @@ std::optional<StoredDocument> Ledger::find(const std::string& id) const {
   return document_of(row, path());
 }
 
+std::optional<StoredDocument> Ledger::find_number(int64_t number) const {
+  Statement row(*database_, fmt::format("{} WHERE number = ?1", kDocumentColumns), number);
+  if (!row.step()) return {};
+  return document_of(row, path());
+}
+
 StoredDocument Ledger::get(const std::string& id) const {
   if (auto document = find(id)) return *std::move(document);
   std::vector<std::string> known;
@@ -169,11 +175,11 @@ StoredDocument Ledger::get(const std::string& id) const {
 
 std::vector<int64_t> Ledger::token_counts() const {
   std::vector<int64_t> counts(static_cast<size_t>(vocabulary_));
-  for (const StoredDocument& document : documents()) {
+  visit_documents("", [&](const StoredDocument& document) {
     const memo::TokenPieces next = pieces(document);
     for (auto piece = next(); !piece.empty(); piece = next())
       for (const int32_t token : piece) ++counts[static_cast<size_t>(token)];
-  }
+  });
   return counts;
 }
 
@@ -295,11 +301,14 @@ int64_t Ledger::next_change() {
   return last_change();
 }
 
-/// Above those of all documents, also of those forgotten since the last settle().
+/// Above those of all documents, also of those forgotten since the last settle(). The last one that
+/// was stored since then has the largest; a look at all changes for each would take ever longer.
 int64_t Ledger::next_number() const {
-  Statement row(*database_,
-                "SELECT max(coalesce((SELECT max(number) FROM documents), 0), "
-                "coalesce((SELECT max(document) FROM changes), 0)) + 1");
+  Statement row(
+      *database_,
+      "SELECT coalesce((SELECT document FROM changes WHERE kind = 'store' ORDER BY number "
+      "DESC LIMIT 1), (SELECT max(number) FROM (SELECT number FROM documents UNION ALL "
+      "SELECT document FROM changes)), 0) + 1");
   row.step();
   return row.integer(0);
 }
@@ -365,15 +374,16 @@ bool Ledger::is_settled() const {
 void Ledger::settle(std::span<const std::string> digests) {
   check_integrity();  // a copy takes what the pages refer to
   copy_ = std::make_unique<sqlite::Database>(settled_copy(path(), digests));
-  if (!erasure_pending()) copy_->execute("VACUUM");
+  const bool erases = erasure_pending();
+  if (!erases) copy_->execute("VACUUM");
   database_->replace_by(*copy_);
+  if (erases) copy_->execute("DELETE FROM forgotten; VACUUM");
 }
 
 void Ledger::tidy(Readers readers) {
   if (erasure_pending()) {
     empty_log(readers);
     // The names go last: as long as the text may be there, they say whose it is.
-    copy_->execute("DELETE FROM forgotten; VACUUM");
     database_->replace_by(*copy_);
     empty_log(readers);
     database_->execute("UPDATE store SET erase = 0");

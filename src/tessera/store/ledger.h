@@ -147,6 +147,7 @@ class Ledger {
   /// In the order in which they were stored.
   std::vector<StoredDocument> documents() const;
   std::optional<StoredDocument> find(const std::string& id) const;
+  std::optional<StoredDocument> find_number(int64_t number) const;
   /// Throws UnknownDocument if there is none, with the nearest id as a suggestion.
   StoredDocument get(const std::string& id) const;
   /// The document's tokens. If they are not those that were stored, DataError is thrown, at the
@@ -222,7 +223,7 @@ class Ledger {
   /// Empties the journal, numbers the documents from 1 on, and notes the digests of the matrices
   /// that contain all changes; files with these matrices must be there. The file is read, copied
   /// and written as a whole; SQLite puts the copy, but for its first 16 MiB, beside its temporary
-  /// files.
+  /// files. Others may read meanwhile.
   void settle(std::span<const std::string> digests);
   /// After settle(): removes all remains of forgotten documents from the files. Throws
   /// ErasureDelayed if another process still reads such remains; the next call removes them.
@@ -232,7 +233,6 @@ class Ledger {
   /// condition: in SQL, of the table 'documents'; "": all.
   void visit_documents(const char* condition,
                        const std::function<void(StoredDocument&&)>& visit) const;
-  std::vector<StoredDocument> documents_where(const char* condition) const;
   bool only_index_holds_text(const StoredDocument& document, std::string_view of_tokens) const;
   void add_details(Checksum& sum) const;
   void delete_details(const StoredDocument& document);
@@ -244,6 +244,8 @@ class Ledger {
   std::unique_ptr<sqlite::Database> database_;
   int64_t format_;  // of the tables
   std::unique_ptr<sqlite::Transaction> snapshot_;
+  mutable std::optional<bool> searchable_;  // in the snapshot
+  mutable std::optional<int64_t> state_;    // likewise
   int64_t vocabulary_;
   std::unique_ptr<sqlite::Database> copy_;  // from settle() to tidy()
   int64_t changes_when_tidy_ = 0;           // of the database's rows; -1: tidy() had not ended

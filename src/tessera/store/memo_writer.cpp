@@ -274,11 +274,11 @@ void MemoWriter::write_matrices() {
   }
 }
 
-void MemoWriter::checkpoint(Readers readers) {
+bool MemoWriter::settle() {
   bool all_settled = ledger_.is_settled();
   for (size_t s = 0; memory_ && s < in_place_.size(); ++s)
     all_settled = all_settled && is_settled(s);
-  if (all_settled) return;
+  if (all_settled) return false;
   write_matrices();
   std::vector<std::string> digests;
   for (size_t s = 0; s < in_place_.size(); ++s)
@@ -288,7 +288,11 @@ void MemoWriter::checkpoint(Readers readers) {
   folder_.put_in_place(ledger_);
   for (size_t s = 0; s < in_place_.size(); ++s)
     if (!is_settled(s)) in_place_[s] = beside_[s];
-  ledger_.tidy(readers);
+  return true;
+}
+
+void MemoWriter::checkpoint(Readers readers) {
+  if (settle()) tidy(readers);
 }
 
 void MemoWriter::rebuild(const OnTokens& on_tokens) {

@@ -83,18 +83,22 @@ class MemoWriter {
   /// store's history, if it keeps one. Throws UsageError on an unknown id.
   void forget(const std::string& id, const OnTokens& on_tokens = {});
 
-  /// Writes the matrices that changed beside those that are there, so that checkpoint() has only to
-  /// put them in place. Throws std::runtime_error, as checkpoint() does, where the folder does not
+  /// Writes the matrices that changed beside those that are there, so that settle() has only to
+  /// put them in place. Throws std::runtime_error, as settle() does, where the folder does not
   /// lead to this store any more: it was moved or replaced, or it is relative and the process has
   /// another working folder now. What was edited is in the ledger. Where text is to be erased and
   /// the disk has no room for both, the old ones are removed first; a process killed then leaves a
   /// store that verify --repair mends.
   void write_matrices();
 
-  /// write_matrices(), puts them in place and settles the ledger, and erases what was forgotten:
-  /// the store's files are then those of a store that never held it. To be called at the end: it
-  /// costs a pass over the whole ledger, which is checked and copied, and one over the matrices
-  /// that changed. Throws ErasureDelayed if another process still reads what was forgotten.
+  /// write_matrices(), puts them in place and settles the ledger. It costs a pass over the whole
+  /// ledger, which is checked and copied, and one over the matrices that changed. Returns whether
+  /// there was anything to do; then tidy() has to follow.
+  bool settle();
+  /// Erases what was forgotten. Throws ErasureDelayed if another process still reads it.
+  void tidy(Readers readers) { ledger_.tidy(readers); }
+  /// settle() and tidy(): the store's files are then those of a store that never held what was
+  /// forgotten. To be called at the end.
   void checkpoint(Readers readers = Readers::kWait);
 
   /// Rebuilds the memory and the full-text index from the ledger's documents, whatever the matrix

@@ -120,11 +120,17 @@ std::vector<PassageRange> ranges_with(const sqlite::Database& ledger,
 }  // namespace
 
 bool Ledger::searchable() const {
-  return format_ < 3 ? totals().documents == 0 : unindexed().empty();
+  if (searchable_) return *searchable_;
+  const bool is_searchable = format_ < 3 ? totals().documents == 0 : unindexed().empty();
+  if (snapshot_) searchable_ = is_searchable;
+  return is_searchable;
 }
 
 std::vector<StoredDocument> Ledger::unindexed() const {
-  return documents_where("WHERE tokens > 0 AND number NOT IN (SELECT document FROM passages)");
+  std::vector<StoredDocument> documents;
+  visit_documents("WHERE tokens > 0 AND number NOT IN (SELECT document FROM passages)",
+                  [&](StoredDocument&& document) { documents.push_back(std::move(document)); });
+  return documents;
 }
 
 void Ledger::index(const StoredDocument& document, std::string_view text) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -45,7 +46,7 @@ LastWords last_words(std::string_view typed, size_t most) {
 
 /// Where a question's words stand.
 struct Place {
-  size_t document;  // in Ledger::documents()
+  int64_t document;  // its number
   WordMatch match;
   std::shared_ptr<const std::string> part = nullptr;  // of its text, that the match's bytes are of
 };
@@ -118,30 +119,25 @@ std::vector<std::string> indexed_words(const std::vector<Word>& words) {
   throw DataError(store.ledger().path(), "its full-text index has a text that no document has");
 }
 
-std::vector<Place> best_places(const MemoStore& store, const std::vector<StoredDocument>& documents,
-                               const LastWords& last) {
+std::vector<Place> best_places(const MemoStore& store, const LastWords& last) {
   BestPlaces places(last);
   const std::vector<std::string> words = indexed_words(last.words);
   const size_t most_absent = places.most_absent();
   if (words.size() > most_absent && store.ledger().searchable()) {
     store.ledger().visit_neighbourhoods(
         words, words.size() - most_absent, [&](Neighbourhood&& part) {
-          const auto document =
-              std::ranges::lower_bound(documents, part.document, {}, &StoredDocument::number);
-          if (document == documents.end() || document->number != part.document) refuse_index(store);
           const auto text = std::make_shared<const std::string>(std::move(part.text));
           std::vector<std::string> absent;
           for (size_t i = 0; i < words.size(); ++i)
             if ((part.words >> i & 1) == 0) absent.push_back(words[i]);
-          places.add({static_cast<size_t>(document - documents.begin()), {}, text}, absent,
-                     [&](auto&& append) { append(*text); });
+          places.add({part.document, {}, text}, absent, [&](auto&& append) { append(*text); });
           return words.size() - places.most_absent();
         });
     return places.take();
   }
-  for (size_t n = 0; n < documents.size(); ++n)
-    places.add({n, {}}, {}, [&](auto&& append) {
-      read_text(store, documents[n], [&](int32_t, std::string_view bytes) { append(bytes); });
+  for (const StoredDocument& document : store.ledger().documents())
+    places.add({document.number, {}}, {}, [&](auto&& append) {
+      read_text(store, document, [&](int32_t, std::string_view bytes) { append(bytes); });
     });
   return places.take();
 }
@@ -292,12 +288,13 @@ Readings MemoStore::readings(std::string_view typed) const {
   const LastWords last = last_words(typed, std::max(kWords, static_cast<size_t>(lengths.back())));
   Readings readings;
   if (last.words.empty()) return readings;
-  const auto documents = ledger().documents();
   PlaceTexts texts(*this);
-  for (const Place& place : best_places(*this, documents, last)) {
+  for (const Place& place : best_places(*this, last)) {
     readings.differences = place.match.differences;
     readings.doubt = place.match.doubt;
-    const StoredDocument& document = documents[place.document];
+    const std::optional<StoredDocument> found = ledger().find_number(place.document);
+    if (!found) refuse_index(*this);
+    const StoredDocument& document = *found;
     const auto take = [&](Question&& question, bool is_sure) {
       question.text.insert(0, typed.substr(0, static_cast<size_t>(last.words.front().begin)));
       if (static_cast<int64_t>(question.tokens.size()) < lengths.front()) return true;

@@ -129,6 +129,7 @@ void SourceSearch::take(TokenSources& sources, const std::string& id, int64_t po
 
 std::vector<TokenSources> MemoStore::sources(std::span<const int32_t> text, size_t first,
                                              size_t most) const {
+  if (first >= text.size()) return {};
   SourceSearch search(text, first, memo::window_lengths(config().memory).front(), most);
   for (const StoredDocument& document : ledger().documents())
     search.read(document.id, ledger().pieces(document));
