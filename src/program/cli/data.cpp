@@ -18,14 +18,20 @@ struct TextOptions {
   std::string path, suffix, out, documents;
 };
 
-/// All documents as one file; returns its bytes.
+/// All documents as one file, each beginning in a line of its own; returns its bytes.
 size_t write_joined(const TextSource& source, const std::string& path) {
   AtomicFile file(path);
   size_t bytes = 0;
-  source.for_each([&](const std::string&, std::string_view text) {
-    InterruptGuard::stop_if_interrupted(path + " was not written: interrupted");
+  const auto write = [&](std::string_view text) {
     file.write(text);
     bytes += text.size();
+  };
+  bool in_line = false;  // the document before ends without a newline
+  source.for_each([&](const std::string&, std::string_view text) {
+    InterruptGuard::stop_if_interrupted(path + " was not written: interrupted");
+    if (in_line) write("\n");
+    write(text);
+    in_line = !text.ends_with('\n');
   });
   file.commit();
   return bytes;
@@ -78,7 +84,9 @@ void add_data(Verb& program) {
               "Bible, CMake's manual, the texts of the licenses");
   text.option("--suffix", options->suffix,
               "Read only the files of a folder whose names end in this");
-  text.option("--out", options->out, "Write the whole text to one file");
+  text.option("--out", options->out,
+              "Write the whole text to one file, in which each document begins in a new line; "
+              "nothing else separates them");
   text.option("--documents", options->documents,
               "Write each document to a file of its own in this folder instead");
   text.run([options] { run_text(*options); });

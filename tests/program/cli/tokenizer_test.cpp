@@ -118,6 +118,11 @@ TEST_F(TokenizerVerb, DataTextJoinsTheFilesOfAFolder) {
       done({"data", "text", path("texts"), "--suffix", ".txt", "--out", path("joined.txt")});
   EXPECT_THAT(run, HasSubstr("13 bytes"));
   EXPECT_EQ(read_file(path("joined.txt")), "first\nsecond\n");
+  // Each begins in a line of its own, also where the one before has no newline at its end.
+  write_text(path("lines.jsonl"), "{\"text\": \"one\"}\n{\"text\": \"two\"}\n");
+  EXPECT_THAT(done({"data", "text", path("lines.jsonl"), "--out", path("lines.txt")}),
+              HasSubstr(" 7 bytes"));
+  EXPECT_EQ(read_file(path("lines.txt")), "one\ntwo");
 
   write_text(path("texts/a.txt"), std::string("bi\0nary", 7));
   expect_refused(tessera({"data", "text", path("texts"), "--out", path("joined.txt")}), 3,
