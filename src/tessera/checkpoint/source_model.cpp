@@ -24,27 +24,40 @@ bool agrees(const Json& given, const Json& whole) {
   return true;
 }
 
+/// Writes what is given over the fields of the model in `folder`. Whoever does not name the kind
+/// "embedded" means the model behind the embedding. path: "model" or "model.model".
+void change(Json& fields, const Json& given, const std::string& folder, const std::string& path) {
+  constexpr std::array<std::string_view, 2> kMayDiffer = {"dropout", "precision"};
+  const bool embedded = fields.is_object() && fields.value("kind", Json()) == "embedded";
+  if (embedded && given.value("kind", Json()) != "embedded")
+    return change(fields["model"], given, folder, path);
+  for (const auto& [key, value] : given.items()) {
+    const bool known = fields.contains(key);
+    if (known && agrees(value, fields[key])) continue;
+    if (embedded && key == "model" && value.is_object()) {
+      change(fields[key], value, folder, path + "." + key);
+      continue;
+    }
+    if (!known || std::ranges::find(kMayDiffer, key) == kMayDiffer.end())
+      throw UsageError(
+          "{}.{} is {}, the model in '{}' has {}; training that goes on from a model may change "
+          "model.{} only",
+          path, key, value.dump(), folder, known ? fields[key].dump() : "no such field",
+          fmt::join(kMayDiffer, " and model."));
+    fields[key] = value;
+  }
+}
+
 }  // namespace
 
 std::string take_source_model(Json& model) {
-  constexpr std::array<std::string_view, 2> kMayDiffer = {"dropout", "precision"};
   if (!model.is_object() || !model.contains("from")) return "";
   if (!model["from"].is_string())
     throw UsageError("model.from is {}, expected a model directory", model["from"].dump());
   const std::string folder = model["from"];
   model.erase("from");
   Json fields = model_table(folder);
-  for (const auto& [key, value] : model.items()) {
-    const bool known = fields.contains(key);
-    if (known && agrees(value, fields[key])) continue;
-    if (!known || std::ranges::find(kMayDiffer, key) == kMayDiffer.end())
-      throw UsageError(
-          "model.{} is {}, the model in '{}' has {}; training that goes on from a model may change "
-          "model.{} only",
-          key, value.dump(), folder, known ? fields[key].dump() : "no such field",
-          fmt::join(kMayDiffer, " and model."));
-    fields[key] = value;
-  }
+  change(fields, model, folder, "model");
   model = std::move(fields);
   return folder;
 }

@@ -11,8 +11,9 @@
 namespace tessera {
 
 /// Takes "from" out of a [model] table and fills in the fields of the model in that folder; returns
-/// the folder, or "" where the table names none. Throws UsageError where the table has other fields
-/// than that model, of which dropout and precision alone may differ, and as model_table does.
+/// the folder, or "" where the table names none. The table may be that of an embedded model or of
+/// the model in it. Throws UsageError where the table has other fields than that model, of which
+/// dropout and precision alone may differ, and as model_table does.
 std::string take_source_model(config::Json& model);
 
 /// A [model] table from which take_source_model took this folder, with it again.

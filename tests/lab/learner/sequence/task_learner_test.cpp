@@ -102,6 +102,15 @@ TEST(TaskTraining, TokensPassAnEmbedding) {
   json["model"] = {{"from", source}};
   TaskLearner further(config_of(json));
   test::expect_equal_parameters(further.model(), trained.learner->model());
+  // What is given is of the model behind the embedding.
+  json["model"] = {{"from", source}, {"kind", "stm"}, {"slots", 2}, {"precision", "bf16"}};
+  const TaskTrainingConfig changed = config_of(json);
+  EXPECT_EQ(changed.model["model"]["precision"], "bf16");
+  EXPECT_EQ(config_of(changed.to_json()).model, changed.model);
+  json["model"]["slots"] = 3;
+  EXPECT_THAT(message_of<UsageError>([&] { config_of(json); }),
+              HasSubstr("model.slots is 3, the model in"));
+  json["model"] = {{"from", source}};
   json["task"]["keys"] = 4;
   EXPECT_THAT(message_of<UsageError>([&] { config_of(json); }),
               HasSubstr("model.vocabulary is 14, but the task has 15"));
