@@ -27,7 +27,7 @@ struct GenerateArguments {
   bool interactive = false;
 };
 
-/// Of a file or, for "-", of standard input; without the newline that ends its last line. Throws
+/// Of a file or, for "-", of standard input; without the line end of its last line. Throws
 /// DataError on a zero byte, which no text has.
 std::string prompt_from(const std::string& file) {
   const bool from_input = file == "-";
@@ -35,7 +35,10 @@ std::string prompt_from(const std::string& file) {
   if (const size_t zero = text.find('\0'); zero != std::string::npos)
     throw DataError(from_input ? "standard input" : file,
                     "byte {} is zero: this is not a text file", zero);
-  if (text.ends_with('\n')) text.pop_back();
+  if (text.ends_with('\n')) {
+    text.pop_back();
+    if (text.ends_with('\r')) text.pop_back();
+  }
   return text;
 }
 

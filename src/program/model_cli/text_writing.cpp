@@ -247,6 +247,7 @@ void write_in_turns(const GenerateCommand& command, const ModelFolder& folder) {
     if (!given) {
       if (asks) say("> ");
       if (!std::getline(std::cin, line)) break;
+      if (line.ends_with('\r')) line.pop_back();
     }
     const InterruptGuard interrupt;
     session.read(line);

@@ -116,6 +116,7 @@ TEST_F(Generating, PromptsComeFromFilesAndStandardInput) {
   write_text(path("prompt.txt"), "the cat\n");
   EXPECT_EQ(with({"--prompt-file", path("prompt.txt")}), expected);
   EXPECT_EQ(with({"--prompt-file", "-"}, "the cat"), expected);
+  EXPECT_EQ(with({"--prompt-file", "-"}, "the cat\r\n"), expected);
   write_text(path("other.txt"), "a dog\n\n");
   EXPECT_EQ(with({"--prompt-file", path("prompt.txt"), path("other.txt")}),
             with({"--prompt", "the cat", "a dog\n"}));
@@ -251,6 +252,7 @@ TEST_F(Generating, GoesOnLineByLine) {
   const std::string first = text_after("the cat"),
                     second = text_after("the cat" + first + " a dog");
   EXPECT_EQ(run.out, first + "\n" + second + "\n");
+  EXPECT_EQ(talk("the cat\r\n a dog\r\n").out, run.out);
   // A prompt is the first line, and a session keeps all of it.
   const std::string session = path("session.safetensors");
   const Outcome other = talk(" a dog\n", {"--prompt", "the cat", "--save-session", session});
