@@ -84,6 +84,8 @@ TEST(LawPlan, DoesNotSimulateWhatWouldTakeLongOrMuchMemory) {
   // Few numbers to draw, but products of 4096 x 4096 x 10000.
   EXPECT_FALSE(
       plan_in_dimension(planned_zipf_law(10000, 10000, 1.5), 4096, 3, 1).simulated.has_value());
+  // Two columns, for which whole tiles are drawn.
+  EXPECT_FALSE(plan_in_dimension(planned_zipf_law(2000000, 1, 1.5), 2, {}, 1).simulated);
   // Quick, but gigabytes.
   EXPECT_FALSE(plan_in_dimension(planned_zipf_law(2, 2, 1), 60000000, 1, 1).simulated.has_value());
 }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "tessera/base/error.h"
+#include "tessera/plan/gaussian_field.h"
 
 namespace tessera::theory {
 namespace {
@@ -20,13 +21,14 @@ constexpr double kUsualSeconds = 2;          // the same where no number of runs
 constexpr double kMostNumbers = 2.5e8;       // of 4 bytes that a run holds
 constexpr double kPrecision = 0.03, kMostRuns = 1e5;
 
-/// About how long one core takes for a run (population_errors), whose embeddings are drawn, whose
-/// memory is a matrix of d x d or of M x M, and whose scores are compared.
+/// About how long one core takes for a run (population_errors), whose embeddings are drawn in whole
+/// tiles, whose memory is a matrix of d x d or of M x M, and whose scores are compared.
 double seconds_of_run(const PlannedLaw& law, int64_t dimension) {
-  constexpr double kNumber = 3e-9, kProduct = 1.6e-11;
+  constexpr double kRun = 1e-5, kNumber = 3e-9, kProduct = 1.6e-11;
+  constexpr double kTile = GaussianField::kTileColumns;
   const double N = law.ranked.inputs(), M = law.outputs, d = dimension;
-  const double matrix = std::min(d, M);
-  return kNumber * ((N + M) * d + N * M) + kProduct * matrix * (d * M + N * (d + M));
+  const double matrix = std::min(d, M), drawn = std::ceil(d / kTile) * kTile;
+  return kRun + kNumber * ((N + M) * drawn + N * M) + kProduct * matrix * (d * M + N * (d + M));
 }
 
 /// About how many numbers a run holds: the sums of its memory, the embeddings of the outputs, what
