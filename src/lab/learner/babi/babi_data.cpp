@@ -46,8 +46,8 @@ void for_each_story(const BabiConfig& config, const Visitor& visit) {
       if (!is_there(path))
         throw DataError(path.native(),
                         "the file is missing; leave task {} out, or write it with "
-                        "`tessera data babi --task {}`",
-                        task, task);
+                        "`tessera data babi --task {} --out {}`",
+                        task, task, config.folder);
       StoryReader reader(path);
       for (BabiStory story; reader.next(story);) visit(task, split, story);
     }

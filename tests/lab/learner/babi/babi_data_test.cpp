@@ -207,7 +207,8 @@ TEST_F(BabiFolder, RefusesWhatIsNotThere) {
   wrong.tasks = {3};
   EXPECT_THAT(message_of<DataError>([&] { BabiData{wrong}; }),
               HasSubstr("qa3_train.txt: the file is missing; leave task 3 out, or write it with "
-                        "`tessera data babi --task 3`"));
+                        "`tessera data babi --task 3 --out " +
+                        wrong.folder + "`"));
   write("qa1_test.txt", "1 Nothing is asked.\n");
   EXPECT_THAT(message_of<DataError>([&] { BabiData{config()}; }),
               HasSubstr("qa1_test.txt: there is no question in it"));
