@@ -163,10 +163,11 @@ TaskSets TaskTrainingConfig::make_sets() const {
   if (!training_task.empty())
     throw UsageError("training_task is {}, but files have no keys that it could change",
                      training_task.dump());
-  for (const auto& [key, value] : {std::pair("training_samples", data.training_samples),
-                                   {"growing_steps", data.growing_steps}})
-    if (value != 0)
-      throw UsageError("data.{} is {}, but files have their own samples; leave it out", key, value);
+  const Json given = config::to_json(data), defaults = config::to_json(SampleSets());
+  for (const auto& [key, value] : given.items())
+    if (value != defaults[key])
+      throw UsageError("data.{} is {}, but files have their own samples; leave it out", key,
+                       value.dump());
   const auto training = std::make_shared<FileTask>(files.file);
   const auto of_file = [&](const std::string& path) {
     return std::make_shared<FileTask>(path, training->shape());

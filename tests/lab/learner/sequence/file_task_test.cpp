@@ -197,6 +197,9 @@ TEST_F(FileTasks, AreTrainedOn) {
   config.data = {.training_samples = 3};
   EXPECT_THAT(message_of<UsageError>([&] { config.make_sets(); }),
               HasSubstr("data.training_samples is 3"));
+  config.data = {.test_samples = 3};
+  EXPECT_THAT(message_of<UsageError>([&] { config.make_sets(); }),
+              HasSubstr("data.test_samples is 3"));
   config.data = {};
   config.task.erase("test");
   EXPECT_EQ(message_of<UsageError>([&] { config.make_sets(); }), "task.test is missing");
