@@ -42,8 +42,9 @@ void TrainConfig::check(std::string_view where) const {
   share("smoothing", smoothing);
   share("momentum", momentum);
   require(epsilon > 0 && std::isfinite(epsilon), "epsilon", epsilon, "a number above 0");
-  require(evaluate_every > 0 || (patience == 0 && stop_loss == 0), "evaluate_every", evaluate_every,
-          "1 or more if patience or stop_loss is set");
+  require(evaluate_every > 0 || (patience == 0 && stop_loss == 0 && halve_loss == 0),
+          "evaluate_every", evaluate_every,
+          "1 or more if patience, stop_loss or halve_loss is above 0");
   require(threads >= 0 && threads <= kMostThreads, "threads", threads,
           fmt::format("0 to {}", kMostThreads));
 }

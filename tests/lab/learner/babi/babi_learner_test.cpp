@@ -131,6 +131,10 @@ TEST_F(BabiTraining, RefusesWhatMakesNoSense) {
   config_.model.width = 10;
   config_.train.halve_loss = -1;
   EXPECT_THAT(message_of<UsageError>([&] { train("run"); }), HasSubstr("train.halve_loss is -1"));
+  config_.train.halve_loss = 0.1;
+  config_.train.evaluate_every = 0;
+  EXPECT_THAT(message_of<UsageError>([&] { train("run"); }),
+              HasSubstr("train.evaluate_every is 0, expected 1 or more"));
   config_.train.halve_loss = 0;
   config_.train.sample_every = 3;
   EXPECT_THAT(message_of<UsageError>([&] { train("run"); }), HasSubstr("train.sample_every is 3"));
@@ -147,6 +151,7 @@ TEST_F(BabiTraining, LearnsAFewStoriesByHeart) {
   config_.train.batch = 30;
   config_.train.learning_rate = config_.train.min_learning_rate = 3e-3;
   config_.train.evaluate_every = 0;
+  config_.train.halve_loss = 0;
   config_.train.checkpoint_every = 200;
   config_.train.accumulation = 1;
   const TrainedOnBabi trained = train("run");
