@@ -51,6 +51,8 @@ TEST_F(Forward, RefusesWrongInputs) {
   expect_data_error(run({{"idx", idx}, {"targets", idx - 3}}, false), {"'targets' holds -2"});
   expect_data_error(run({{"idx", idx}, {"targets", idx.t()}}, false), {"'targets' has shape"});
   expect_data_error(run({{"idx", idx}}, true), {"'targets', which gradients need"});
+  expect_data_error(run({{"idx", idx}, {"tragets", idx}}, false),
+                    {"'tragets' is unknown; did you mean 'targets'?", "reads idx, targets"});
   expect_data_error(run({{"idx", at::ones({1, 11}, at::kLong)}}, false), {"11 tokens"});
   expect_data_error(run({{"idx", at::ones({1, 0}, at::kLong)}}, false), {"empty"});
   save_model(folder_, *model);

@@ -2,9 +2,13 @@
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
+#include <fmt/ranges.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <algorithm>
+
 #include "tessera/base/error.h"
+#include "tessera/base/suggestion.h"
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/model/language_model.h"
 #include "tessera/tensor/device.h"
@@ -114,6 +118,22 @@ Outputs outputs_of_vectors(SequenceModel& model, const TensorFile& input, bool g
   return result;
 }
 
+/// Throws DataError on a tensor that is neither read nor, as in the file of another
+/// implementation, an output to compare with.
+void check_names(const TensorFile& input, const NamedTensors& outputs, bool of_tokens) {
+  const std::vector<std::string> read =
+      of_tokens ? std::vector<std::string>{"idx", "targets"}
+                : std::vector<std::string>{"x", "inputs", "targets", "answers"};
+  for (const auto& [name, tensor] : input.tensors) {
+    const auto has_name = [&name = name](const auto& output) { return output.first == name; };
+    if (name == "loss" || name.starts_with("grad.") || std::ranges::any_of(outputs, has_name) ||
+        std::ranges::find(read, name) != read.end())
+      continue;
+    throw DataError(input.path, "tensor '{}' is unknown{}; this model reads {}", name,
+                    suggestion(name, read), fmt::join(read, ", "));
+  }
+}
+
 }  // namespace
 
 NamedTensors run_forward(SequenceModel& model, const TensorFile& input, bool gradients,
@@ -122,6 +142,7 @@ NamedTensors run_forward(SequenceModel& model, const TensorFile& input, bool gra
   auto* language_model = dynamic_cast<LanguageModel*>(&model);
   auto [result, loss] = language_model ? outputs_of_tokens(*language_model, input, gradients)
                                        : outputs_of_vectors(model, input, gradients);
+  check_names(input, result, language_model != nullptr);
   if (!loss.defined()) return result;
   result.emplace_back("loss", loss.detach().view({1}));
   if (!gradients) return result;

@@ -35,9 +35,9 @@ struct ForwardOptions {
 /// refused.
 ///
 /// With gradients also `grad.<name>` of the loss for every parameter, zero where it plays no part.
-/// Other tensors of the input are ignored. source: names and shapes of the gradients, none for our
-/// own. Throws DataError, by the input's name, on missing tensors, wrong shapes and types, and ids
-/// outside the vocabulary.
+/// Outputs in the input, those of another implementation, are ignored. source: names and shapes of
+/// the gradients, none for our own. Throws DataError, by the input's name, on missing and unknown
+/// tensors, wrong shapes and types, and ids outside the vocabulary.
 NamedTensors run_forward(SequenceModel& model, const TensorFile& input, bool gradients,
                          const std::optional<ForeignFormat>& source = {});
 
