@@ -76,6 +76,11 @@ Corpus prepare(const LanguageModelTrainingConfig& config, const RunFolder& run) 
       "run the same command again");
   say("Text: {}\nTokens: {}; {} for training, {} for validation\n", corpus.description,
       corpus.tokenizer.description(), corpus.training.size(), corpus.validation.size());
+  const int64_t vocabulary = config.data.vocabulary;
+  if (config.data.tokenizer != "bpe" && vocabulary != CorpusConfig().vocabulary &&
+      vocabulary != corpus.tokenizer.vocabulary_size())
+    say("tessera: note: data.vocabulary is {} and has no effect, because data.tokenizer is '{}'\n",
+        vocabulary, config.data.tokenizer);
   return corpus;
 }
 

@@ -236,7 +236,9 @@ TEST_F(Training, TakesATokenizerThatWasLearnedBefore) {
   std::filesystem::remove_all(path("run/checkpoints"));
   const Outcome again = train("run", {"data.tokenizer=" + path("t.json")});
   EXPECT_EQ(again.status, 0) << again.err;
-  EXPECT_THAT(again.err, HasSubstr("280 tokens"));
+  EXPECT_THAT(again.err, AllOf(HasSubstr("280 tokens"), Not(HasSubstr("note: data.vocabulary"))));
+  const Outcome other = train("other", {"data.tokenizer=" + path("t.json"), "data.vocabulary=300"});
+  EXPECT_THAT(other.err, HasSubstr("note: data.vocabulary is 300"));
 }
 
 TEST_F(Training, SaysWhatTheDiskRefused) {
