@@ -95,19 +95,22 @@ RunFolder::RunFolder(fs::path path, Start start)
         path_.native());
 }
 
-void RunFolder::write_configuration(const Learner& learner, int64_t processes) const {
+int64_t RunFolder::write_configuration(const Learner& learner, int64_t processes) const {
   const fs::path file = path_ / "config.toml";
   const Json configuration = learner.configuration();
-  const bool continues = start_ == Start::kResume && fs::exists(file);
-  if (continues) {
-    check_same_run(path_, learner.completed(config::read_toml(file), file.native()), configuration);
-    check_steps(path_, learner.training().steps);
+  const int64_t steps = learner.training().steps;
+  if (start_ == Start::kResume && fs::exists(file)) {
+    const Json before = learner.completed(config::read_toml(file), file.native());
+    check_same_run(path_, before, configuration);
+    check_steps(path_, steps);
+    write_file(file, config::to_toml(configuration));
+    return before.value(Json::json_pointer("/train/steps"), steps);
   }
   write_file(file, config::to_toml(configuration));
-  if (continues) return;
   Json manifest = tessera::manifest(learner.training().seed);
   manifest["world_size"] = processes;
   write_file(path_ / "manifest.json", manifest.dump(2) + "\n");
+  return steps;
 }
 
 }  // namespace tessera

@@ -136,7 +136,15 @@ Trained train(Learner& learner, const RunFolder& run, std::FILE* progress, const
   const FlushDenormals flush_denormals;
   TrainingDisplay display(progress, label, learner);
   Trainer trainer(learner, run.path(), &display, processes);
-  run.write_configuration(learner, processes == nullptr ? 1 : processes->count());
+  const int64_t before =
+      run.write_configuration(learner, processes == nullptr ? 1 : processes->count());
+  const TrainConfig& config = learner.training();
+  if (config.steps > before && config.decay_steps == 0 &&
+      config.min_learning_rate < config.learning_rate)
+    display.show(fmt::format(
+        "train.steps was {} and is {}; because train.decay_steps is 0, the learning rate now falls "
+        "until step {}",
+        before, config.steps, config.steps));
   const TrainingResult result = trainer.run(run.start());
 
   if (!result.early_end.empty())

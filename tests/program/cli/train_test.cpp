@@ -257,6 +257,10 @@ TEST_F(Training, SaysWhatTheDiskRefused) {
 
   // With room again it goes on where it stood.
   done(train_arguments("run", {"train.steps=20"}, {"--resume"}));
+  EXPECT_THAT(
+      train("run", {"train.steps=22"}, {"--resume"}).err,
+      HasSubstr("train.steps was 20 and is 22; because train.decay_steps is 0, the learning "
+                "rate now falls until step 22"));
 }
 
 }  // namespace
