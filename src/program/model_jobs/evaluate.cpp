@@ -122,9 +122,7 @@ Evaluate::Answer share_of(const ModelFolder& folder, const TextSource& source,
     before += std::ssize(text);
     show(0);
   };
-  source.for_each([&](const std::string&, std::string_view text) {
-    for_each_document(text, evaluate_document);
-  });
+  for_each_document(source, evaluate_document);
   return answer;
 }
 

@@ -256,6 +256,17 @@ void for_each_document(std::string_view text,
   }
 }
 
+void for_each_document(const TextSource& source,
+                       const std::function<void(std::string_view document)>& visit) {
+  source.for_each([&](const std::string& name, std::string_view text) {
+    try {
+      for_each_document(text, visit);
+    } catch (const DataError& error) {
+      throw DataError(name, "{}", error.what());
+    }
+  });
+}
+
 std::string with_separator(std::string_view document) {
   return fmt::format("{}\n{}\n", document, kEndOfTextName);
 }

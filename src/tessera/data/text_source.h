@@ -88,6 +88,11 @@ std::vector<std::string> read_texts(const std::filesystem::path& path);
 void for_each_document(std::string_view text,
                        const std::function<void(std::string_view document)>& visit);
 
+/// The same of all texts of a source. What a DataError of `visit` says then begins with the text's
+/// name.
+void for_each_document(const TextSource& source,
+                       const std::function<void(std::string_view document)>& visit);
+
 /// The document with its separator, as it stands in such a file.
 std::string with_separator(std::string_view document);
 

@@ -1,7 +1,6 @@
 #include "tessera/text/corpus.h"
 
 #include <algorithm>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <numbers>
 #include <unordered_set>
@@ -98,13 +97,6 @@ TextSource source_of(const CorpusConfig& config, const fs::path& folder) {
     return story_writer.write(config.stories, static_cast<uint64_t>(config.stories_seed));
   return config.text.empty() ? TextSource::automatic(folder)
                              : TextSource::from_path(config.text, config.suffix);
-}
-
-/// Every document of the source; a file may hold many.
-void for_each_document(const TextSource& source,
-                       const std::function<void(std::string_view)>& visit) {
-  source.for_each(
-      [&](const std::string&, std::string_view text) { tessera::for_each_document(text, visit); });
 }
 
 Tokenizer learn_bpe(const TextSource& source, int64_t vocabulary, std::FILE* stream) {
