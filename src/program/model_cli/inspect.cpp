@@ -20,6 +20,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/base/interrupt.h"
+#include "tessera/base/utf8.h"
 #include "tessera/infer/model_folder.h"
 #include "tessera/report/table.h"
 #include "tessera/report/text.h"
@@ -229,7 +230,16 @@ void write_page(const InspectArguments& options, const ModelFolder& folder) {
   fmt::print("{}: {} tokens\n", options.page, page.tokens);
 }
 
+/// Throws DataError on a file that is empty or is no text.
+std::string text_of_file(const std::string& file) {
+  std::string text = read_file(file);
+  if (text.empty()) throw DataError(file, "is empty");
+  utf8::check_text(text, file);
+  return text;
+}
+
 void run_inspect(InspectArguments& options) {
+  if (options.file.empty() && options.job.text.empty()) throw UsageError("give --text or --file");
   jobs::Inspect plain = InspectArguments().job;
   plain.text = options.job.text;
   if ((options.slots || !options.page.empty()) &&
@@ -243,7 +253,7 @@ void run_inspect(InspectArguments& options) {
   if (options.file.empty())
     check_typed("--text", [&] { folder.encode(job.text); });
   else
-    job.text = read_file(options.file);
+    job.text = text_of_file(options.file);
   check_typed("--token", [&] { folder.encode(job.token); });
   if (options.slots) return measure_slots(options, folder);
   if (!options.page.empty()) return write_page(options, folder);

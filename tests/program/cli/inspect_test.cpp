@@ -63,6 +63,11 @@ TEST_F(Inspecting, WritesAPageOfEveryToken) {
 
 TEST_F(Inspecting, RefusesWhatCannotBeInspected) {
   expect_refused(inspect({"--text", ""}), 2, "expected a text that is not empty");
+  expect_refused(inspect({}), 2, "give --text or --file");
+  write_text(path("empty.txt"), "");
+  expect_refused(inspect({"--file", path("empty.txt")}), 3, "empty.txt: is empty");
+  write_text(path("binary"), std::string("bi\0nary", 7));
+  expect_refused(inspect({"--file", path("binary")}), 3, "binary: byte 2 is zero");
   expect_refused(inspect({"--text", "abc", "--position", "1000"}), 2,
                  "position 1000 is not in the text");
   expect_refused(inspect({"--text", "abc", "--token", "two words of it"}), 2, "expected one");
