@@ -167,11 +167,12 @@ TaskShape shape_from(const Json& json, const std::string& where) {
 void read_sample_lines(std::istream& file, const std::string& path, FileSamples& samples) {
   std::string text;
   for (int64_t number = 1; std::getline(file, text); ++number) {
+    if (text.find_first_not_of(" \t\r") == std::string::npos) continue;
     samples.set_place("line", number);
     try {
       const Json line = config::parse_json(text, fmt::format("{}: line {}", path, number));
       if (!line.is_object()) samples.refuse("expected an object, found {}", line.type_name());
-      if (number == 1 && line.contains("shape")) {
+      if (!samples.begun() && line.contains("shape")) {
         samples.begin(shape_from(line["shape"], path), true);
         continue;
       }

@@ -51,7 +51,8 @@ class FileSamples {
 /// A shape that a file tells. Throws DataError, by `where`, on one that is none.
 TaskShape shape_from(const config::Json& json, const std::string& where);
 
-/// Adds the samples of JSON lines, as FileTask has them, from a file that is called `path`.
+/// Adds the samples of JSON lines, as FileTask has them, from a file that is called `path`. Blank
+/// lines are skipped.
 void read_sample_lines(std::istream& file, const std::string& path, FileSamples& samples);
 
 }  // namespace tessera::task

@@ -89,6 +89,9 @@ TEST_F(FileTasks, TellTheirShapeBySamples) {
   EXPECT_EQ(bits.shape(), (TaskShape{.input_width = 2, .output_width = 3}));
   EXPECT_THAT(bits.sample(9, 0).inputs, ElementsAre(0.5F, 1, 2, 3));
   EXPECT_EQ(bits.sample(9, 0).first_answer, 0);
+  EXPECT_EQ(task("\n{\"tokens\":[2],\"classes\":[4]}\n \r\n\n{\"tokens\":[0],\"classes\":[0]}\n\n")
+                .samples(),
+            2);
   const FileTask vectors = tensors({{"inputs", at::ones({3, 2, 4})},
                                     {"targets", at::full({3, 2, 1}, 0.5)},
                                     {"answers", at::ones({3, 2}, at::kBool)}});
