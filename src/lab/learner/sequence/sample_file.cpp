@@ -94,6 +94,7 @@ void FileSamples::begin(TaskShape shape, bool told) {
   if (shape.clip < 0 || (shape.clip == 0 && shape.targets == TargetKind::kVectors))
     refuse("the shape is {}, expected a clip above 0: no error in a vector would count",
            text(shape));
+  if (demanded_) check_inputs(shape.input_width > 0, demanded_->input_width > 0);
   grows_ = !told && !demanded_;
   if (demanded_ && !told) {  // as many as the task has
     shape.vocabulary = shape.input_width > 0 ? 0 : demanded_->vocabulary;
@@ -103,6 +104,11 @@ void FileSamples::begin(TaskShape shape, bool told) {
   if (demanded_ && shape != *demanded_)
     refuse("the shape is {}, but the task has {}", text(shape), text(*demanded_));
   shape_ = shape;
+}
+
+void FileSamples::check_inputs(bool found, bool needed) const {
+  const auto name = [](bool inputs) { return inputs ? "inputs" : "tokens"; };
+  if (found != needed) refuse("found {}, but the task needs {}", name(found), name(needed));
 }
 
 void FileSamples::check_symbols(const char* what, const std::vector<int64_t>& symbols,
@@ -131,6 +137,7 @@ void FileSamples::add(TaskSample sample) {
   if (shape_->targets != TargetKind::kClasses && shape_->output_width == 0)
     refuse("the answers have no numbers");
   const bool tokens = shape_->input_width == 0;
+  if (sample.inputs.empty() != sample.tokens.empty()) check_inputs(sample.tokens.empty(), !tokens);
   if (std::ssize(sample.tokens) != (tokens ? sample.steps : 0))
     refuse("{} tokens, expected {}", sample.tokens.size(), tokens ? sample.steps : 0);
   check_symbols("token", sample.tokens, 0, shape_->vocabulary);

@@ -37,6 +37,8 @@ class FileSamples {
   }
 
  private:
+  /// Whether a sample has inputs, or else tokens, and which of the two are needed.
+  void check_inputs(bool found, bool needed) const;
   void check_symbols(const char* what, const std::vector<int64_t>& symbols, int64_t least,
                      int64_t& count) const;
   void check_numbers(const char* what, const std::vector<float>& numbers, int64_t rows,

@@ -131,7 +131,7 @@ TEST_F(FileTasks, RefuseWhatIsNoSample) {
               HasSubstr("first_answer is \"0\", expected a whole number"));
   EXPECT_THAT(refusal(R"({"tokens":1,"classes":[0]})"), HasSubstr("tokens is 1, expected a list"));
   EXPECT_THAT(refusal("{\"tokens\":[1],\"classes\":[0]}\n{\"inputs\":[[1]],\"classes\":[0]}"),
-              HasSubstr("line 2: 0 tokens, expected 1"));
+              HasSubstr("line 2: found inputs, but the task needs tokens"));
   EXPECT_THAT(refusal(R"({"shape":{"output_width":-1}})"), HasSubstr("expected widths from 0"));
   EXPECT_THAT(refusal(R"({"shape":{"outputs":1}})"), HasSubstr("unknown key 'outputs'"));
   EXPECT_THAT(refusal(R"({"shape":{"vocabulary":2,"input_width":1,"output_width":1}})"),
@@ -143,7 +143,12 @@ TEST_F(FileTasks, RefuseWhatIsNoSample) {
   const TaskShape three{.vocabulary = 4, .output_width = 3, .targets = TargetKind::kClasses};
   EXPECT_EQ(refusal(R"({"tokens":[3],"classes":[2]})", three), "");
   EXPECT_THAT(refusal(R"({"tokens":[3],"classes":[3]})", three), HasSubstr("from -1 to 2"));
-  EXPECT_THAT(refusal(R"({"inputs":[[3]],"classes":[2]})", three), HasSubstr("the task has"));
+  EXPECT_THAT(refusal(R"({"inputs":[[3]],"classes":[2]})", three),
+              HasSubstr("line 1: found inputs, but the task needs tokens"));
+  EXPECT_THAT(
+      refusal(R"({"tokens":[3],"bits":[[1]]})", TaskShape{.input_width = 1, .output_width = 1}),
+      HasSubstr("line 1: found tokens, but the task needs inputs"));
+  EXPECT_THAT(refusal(R"({"tokens":[3],"bits":[[1]]})", three), HasSubstr("the task has"));
   EXPECT_THROW(FileTask(folder_ / "nowhere.jsonl"), SystemError);
 }
 
