@@ -86,7 +86,8 @@ void refuse_what_is_for_texts(const EvalArguments& options) {
         "--weights, --pairs, --suffix, --reading, --stride and --batch");
 }
 
-/// Throws UsageError where the model reads or writes something else than the task has.
+/// Throws where the model reads or writes something else than the task has: UsageError, of a file
+/// DataError.
 Metrics measured(const EvalArguments& options, SequenceModel& model,
                  const task::SequenceTask& task) {
   constexpr int64_t kRows = 128;
@@ -97,10 +98,12 @@ Metrics measured(const EvalArguments& options, SequenceModel& model,
                          task.samples().value_or(options.samples), kRows, std::ref(bar));
   } catch (const UsageError& error) {
     const auto& shape = task.shape();
-    throw UsageError(
-        "{} does not fit the task, whose inputs are {}: {}", options.model,
+    const std::string why = fmt::format(
+        "does not fit the task, whose inputs are {}: {}",
         shape.input_width > 0 ? fmt::format("vectors of {} numbers", shape.input_width) : "tokens",
         error.what());
+    if (options.task.empty()) throw DataError(options.job.data, "{} {}", options.model, why);
+    throw UsageError("{} {}", options.model, why);
   }
 }
 

@@ -140,6 +140,11 @@ TEST_F(Training, OnFilesOfOnesOwnLeavesAModelThatAnyTaskMeasures) {
   expect_refused(evaluated({"--task", "copy"}), 2, "expected [*, *, 5]");
   expect_refused(evaluated({}), 2, "give --task KIND, or --data FILE");
   expect_refused(evaluated({"--data", path("own.toml")}), 3, "own.toml: line 1");
+  write_text(path("classes.jsonl"), R"({"inputs":[[0,0,0,0,1]],"classes":[7]})");
+  expect_refused(evaluated({"--data", path("classes.jsonl")}), 3,
+                 "classes.jsonl: " + path("own/model") +
+                     " does not fit the task, whose inputs are vectors of 5 numbers: the outputs "
+                     "name 3 classes, but class 7 is asked for");
   done({"forward", "--model", path("own/model"), "--input", samples, "--output",
         path("y.safetensors")});
 }

@@ -16,7 +16,8 @@ struct Answers {
 };
 
 /// outputs: of the last steps [T', B, out], or of the answers alone [n, out].
-Answers answers_of(const at::Tensor& outputs, const TaskBatch& batch, const char* what) {
+Answers answers_of(const at::Tensor& outputs, const TaskBatch& batch) {
+  constexpr const char* what = "the outputs";
   const bool classes = batch.kind == TargetKind::kClasses;
   const int64_t T = batch.answers.size(0), width = classes ? -1 : batch.targets.size(2);
   Answers answers = {outputs, batch.targets.index({batch.answers})};
@@ -73,7 +74,7 @@ TaskBatch make_batch(const SequenceTask& task, uint64_t seed, std::span<const in
 }
 
 at::Tensor answer_loss(const at::Tensor& outputs, const TaskBatch& batch) {
-  const auto [asked, targets] = answers_of(outputs, batch, "answer_loss: outputs");
+  const auto [asked, targets] = answers_of(outputs, batch);
   switch (batch.kind) {
     case TargetKind::kBits:
       return at::binary_cross_entropy_with_logits(asked, targets.to(asked.scalar_type()));
@@ -86,7 +87,7 @@ at::Tensor answer_loss(const at::Tensor& outputs, const TaskBatch& batch) {
 }
 
 TaskScore score_answers(const at::Tensor& outputs, const TaskBatch& batch) {
-  const Answers answers = answers_of(outputs.detach(), batch, "score_answers: outputs");
+  const Answers answers = answers_of(outputs.detach(), batch);
   const at::Tensor wrong = wrong_symbols(answers, batch);
   const at::Tensor columns = batch.answers.nonzero().select(1, 1);  // [n]: of which sequence
   const at::Tensor wrong_of =
