@@ -54,6 +54,9 @@ TEST_F(TextSourceFolder, TakesTheFilesOfAFolderInOrder) {
 TEST_F(TextSourceFolder, RefusesWhatIsNotText) {
   write_file(folder_ / "binary", std::string("ab\0c", 4));
   EXPECT_THAT(refusal(TextSource::from_path(folder_ / "binary")), HasSubstr("byte 2 is zero"));
+  write_file(folder_ / "utf-16", std::string("\xFF\xFEh\0", 4));
+  EXPECT_THAT(refusal(TextSource::from_path(folder_ / "utf-16")),
+              HasSubstr("utf-16: is UTF-16, expected UTF-8; convert it: iconv -f UTF-16 -t UTF-8"));
   write_file(folder_ / "latin", "caf\xE9 ");
   EXPECT_THAT(refusal(TextSource::from_path(folder_ / "latin")),
               HasSubstr("byte 3 is not valid UTF-8"));
