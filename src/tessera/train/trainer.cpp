@@ -322,8 +322,9 @@ std::string Trainer::advice() const {
   const auto saved = checkpoints_.paths();
   return fmt::format(
       "the training has diverged (learning rate {:.3g}, last gradient norm {:.3g}). Try a smaller "
-      "train.learning_rate, more train.warmup_steps or a smaller train.clip. {}",
+      "train.learning_rate, more train.warmup_steps or a {}. {}",
       learning_rate(), gradient_norm_,
+      config_.clip > 0 ? "smaller train.clip" : "train.clip above 0",
       saved.empty() ? "There is no checkpoint yet"
                     : fmt::format("The last weights are in {}: --resume with train.steps set to "
                                   "its step makes them the model",

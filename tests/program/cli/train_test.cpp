@@ -185,6 +185,7 @@ TEST_F(Training, StopsWhereTheLossIsNoNumber) {
   const Outcome run = train("run", {"train.learning_rate=1e30", "train.min_learning_rate=1e30",
                                     "train.clip=0", "train.warmup_steps=20"});
   expect_refused(run, 1, "Try a smaller train.learning_rate");
+  EXPECT_THAT(run.err, HasSubstr("or a train.clip above 0. "));
   EXPECT_THAT(run.err, ::testing::ContainsRegex("step [0-9]+: the "));
   EXPECT_THAT(run.err, Not(HasSubstr("is nan")));
   EXPECT_THAT(run.err, Not(HasSubstr("-nan")));
