@@ -113,11 +113,24 @@ struct DecodeOptions {
   jobs::Decode job;
 };
 
+/// The numbers of a JSON array.
+std::vector<int64_t> parse_json_ids(const std::string& text, const std::string& source) {
+  std::vector<int64_t> ids;
+  for (const config::Json& item : config::parse_json(text, source)) {
+    const auto id = number_from<int64_t>(item.dump());
+    if (!id) throw DataError(source, "{} is not a token id", item.dump());
+    ids.push_back(*id);
+  }
+  return ids;
+}
+
 /// Ids as whitespace-separated numbers or a JSON array.
 std::vector<int64_t> parse_ids(const std::string& text, const std::string& source) {
   std::vector<int64_t> ids;
-  const std::string separators = " \t\r\n,[]";
-  for (size_t at = text.find_first_not_of(separators); at != std::string::npos;) {
+  const std::string separators = " \t\r\n,";
+  const size_t begin = text.find_first_not_of(separators);
+  if (begin != std::string::npos && text[begin] == '[') return parse_json_ids(text, source);
+  for (size_t at = begin; at != std::string::npos;) {
     const size_t end = std::min(text.find_first_of(separators, at), text.size());
     const std::string word = text.substr(at, end - at);
     const auto id = number_from<int64_t>(word);

@@ -71,6 +71,8 @@ TEST_F(TokenizerVerb, RefusesWithTheReason) {
     return tessera({"tokenizer", "decode", "--tokenizer", bytes}, {.input = ids});
   };
   expect_refused(decode("97 x"), 3, "byte 3: 'x' is not a token id");
+  expect_refused(decode("[97, 98"), 3, "standard input: ");
+  expect_refused(decode("[97, \"x\"]"), 3, "standard input: \"x\" is not a token id");
   expect_refused(decode("97 99999"), 3, "the tokenizer has no token 99999, its ids go up to 256");
   expect_refused(decode("99999999999999"), 3, "has no token 99999999999999");
   expect_refused(tessera({"tokenizer", "encode", "--tokenizer", characters}, {.input = "a QUIZ"}),
