@@ -217,7 +217,9 @@ void write_beams(const GenerateCommand& command, const ModelFolder& folder) {
   const std::vector<Tokens> prompts = encoded_prompts(command, folder);
   for (size_t i = 0; i < prompts.size(); ++i) {
     const std::string& prompt = command.prompts[i];
-    for (const auto& found : beam_search(*folder.model, prompts[i], beam)) {
+    std::vector<Hypothesis> hypotheses = beam_search(*folder.model, prompts[i], beam);
+    if (beam.max_tokens == 0) hypotheses.emplace_back();  // as samples do: the prompt alone
+    for (const auto& found : hypotheses) {
       Tokens written = found.tokens;
       if (found.ended) written.pop_back();
       const std::string text = folder.text_of(written);

@@ -75,6 +75,8 @@ TEST_F(Generating, BeamsComeBestFirst) {
   for (const auto& line : lines)
     EXPECT_EQ(line["text"].get<std::string>().find("<|endoftext|>"), std::string::npos);
   EXPECT_EQ(generate({"--beam", "2", "--max-tokens", "3"}).status, 0) << "an empty prompt";
+  EXPECT_EQ(generate({"--prompt", "the ", "--beam", "2", "--max-tokens", "0"}).out,
+            "    0.000  the \n");
 }
 
 TEST_F(Generating, BeamsAreRankedByTheirMeanPerToken) {
