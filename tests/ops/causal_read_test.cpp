@@ -241,7 +241,7 @@ TEST(CausalReads, WeightsOfLargeScoresSumToOneInTheGradientToo) {
   // Equal keys of length e^8, so that scores of 8,886,110 count equally; a multiple of the float
   // step there is lost beside them.
   const at::Tensor keys = at::full({1, 200, 1, 16}, std::exp(8.0) / 4);
-  const at::Tensor values = at::ones({1, 200, 1, 16}, at::requires_grad());
+  const at::Tensor values = at::ones({1, 200, 1, 16}).requires_grad_(true);
   causal_attention(keys, keys, values, 1).sum().backward();
   EXPECT_NEAR(values.grad().sum().item<double>() / values.numel(), 1, 1e-5);
   const CausalReadOptions old = {.lag = -100}, newer = {.lag = 0};

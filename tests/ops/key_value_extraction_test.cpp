@@ -235,7 +235,7 @@ TEST(ScaledUnitNorm, LengthsWhoseSquareIsBeyondAFloatCount) {
     expect_float_agrees_with_double(
         scaled_unit_norm_op(1e-10),
         {at::randn({2, 3, 2, 24}, real()) * length, at::randn({2}, real())});
-  const at::Tensor x = at::full({1, 3}, 1e30f, at::requires_grad());
+  const at::Tensor x = at::full({1, 3}, 1e30f).requires_grad_(true);
   (ops::scaled_unit_norm(x, at::ones({1}), 1e-10).sum() * 1e10).backward();  // x . dy is 3e40
   EXPECT_NEAR(x.grad().abs().max().item<double>(), 0, 1e-25);
 }
