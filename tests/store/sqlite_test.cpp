@@ -1,5 +1,6 @@
 #include "tessera/store/sqlite.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -43,6 +44,29 @@ TEST(Database, ATextThatIsTooLongIsNoDamage) {
   const Database database(":memory:", Access::kWrite);
   EXPECT_THROW(Statement(database, "SELECT length(?1)", std::string((16 << 20) + 1, 'a')),
                UsageError);
+}
+
+TEST(Statement, HasNothingOfTheOneBeforeIt) {
+  const Database database(":memory:", Access::kWrite);
+  const std::string sql = "SELECT ?1 UNION ALL SELECT 'end'";
+  {
+    Statement first(database, sql, "one"), second(database, sql, "two");
+    ASSERT_TRUE(first.step() && second.step());
+    EXPECT_EQ(first.text(0) + second.text(0), "onetwo");
+  }
+  Statement third(database, sql);
+  ASSERT_TRUE(third.step());
+  EXPECT_THROW(third.text(0), DataError) << "it has no value";
+  EXPECT_TRUE(third.step());
+  EXPECT_FALSE(third.step());
+}
+
+/// Prepared each time this takes minutes.
+TEST(Statement, IsPreparedOnce) {
+  const Database database(":memory:", Access::kWrite);
+  std::string sql = "SELECT 1";
+  for (int column = 2; column < 2000; ++column) sql += fmt::format(" AS c{0}, {0}", column);
+  for (int n = 0; n < 100'000; ++n) Statement(database, sql);
 }
 
 TEST(Database, ADamagedLengthIsNoLackOfMemory) {

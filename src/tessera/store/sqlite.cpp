@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <new>
 #include <stdexcept>
+#include <utility>
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
@@ -187,11 +188,15 @@ void Database::fail(int code) const {
                   connection_ ? ::sqlite3_errmsg(connection_.get()) : ::sqlite3_errstr(code));
 }
 
-void Statement::Finalize::operator()(sqlite3_stmt* statement) const {
+void Database::Finalize::operator()(sqlite3_stmt* statement) const {
   ::sqlite3_finalize(statement);
 }
 
 Statement::Statement(const Database& database, std::string_view sql) : database_(&database) {
+  if (auto idle = database.idle_.extract(std::string(sql))) {
+    statement_ = std::move(idle.mapped());
+    return;
+  }
   sqlite3_stmt* statement = nullptr;
   const int code = while_schema_changes([&] {
     return ::sqlite3_prepare_v2(database.connection_.get(), sql.data(),
@@ -199,6 +204,15 @@ Statement::Statement(const Database& database, std::string_view sql) : database_
   });
   statement_.reset(statement);
   database.check(code);
+}
+
+Statement::~Statement() {
+  reset();
+  ::sqlite3_clear_bindings(statement_.get());
+  try {
+    database_->idle_.emplace(::sqlite3_sql(statement_.get()), std::move(statement_));
+  } catch (const std::bad_alloc&) {  // then it is prepared again
+  }
 }
 
 void Statement::reset() {
