@@ -28,6 +28,18 @@ TEST_F(StoreTest, SharedPassagesAreRunsOfEqualWords) {
   EXPECT_TRUE(shared("other").empty());
 }
 
+TEST_F(StoreTest, ADocumentWithoutWordsIsNotLookedForInTheOthers) {
+  memorize(store(), "line", "* * *\n");
+  memorize(store(), "other", "* * * One two three.\n");
+  const MemoStore opened(store());
+  bool looked = false;
+  const auto found =
+      shared_passages(opened.ledger(), opened.tokenizer(), {opened.ledger().get("line")},
+                      [&](int64_t, int64_t) { looked = true; });
+  EXPECT_TRUE(found.empty());
+  EXPECT_FALSE(looked);
+}
+
 /// A short document is a passage as a whole, also inside the longer ones of others.
 TEST_F(StoreTest, WordsInPassagesOfSeveralDocumentsCountOnce) {
   const std::string passage = "one two three four five six seven eight nine ten eleven twelve";

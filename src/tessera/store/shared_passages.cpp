@@ -16,7 +16,27 @@ namespace {
 
 constexpr size_t kShortestPassage = 12;  // in words
 
-using RecentWords = std::deque<std::string>;
+/// The last words of a text, as many as a passage has at least, as a hash of all words up to each
+/// (Karp & Rabin 1987).
+class RecentWords {
+ public:
+  void add(const std::string& word) {
+    up_to_.push_back(up_to_.back() * kBase + std::hash<std::string>()(word));
+    if (up_to_.size() > kShortestPassage + 1) up_to_.pop_front();
+  }
+  size_t size() const { return up_to_.size() - 1; }
+  /// Of the last ones, so many.
+  size_t hash(size_t length) const {
+    size_t before = up_to_[size() - length];
+    for (size_t i = 0; i < length; ++i) before *= kBase;
+    return up_to_.back() - before;
+  }
+
+ private:
+  static constexpr size_t kBase = 0x9E3779B97F4A7C15;
+
+  std::deque<size_t> up_to_ = {0};
+};
 
 /// Calls take(words, line) at each word: the last ones, as many as a passage has at least.
 template <typename Take>
@@ -25,8 +45,7 @@ void for_each_word(const Ledger& ledger, const Tokenizer& tokenizer, const Store
   RecentWords last;
   int64_t line = 1;
   const auto add = [&](const Word& word) {
-    last.push_back(word.text);
-    if (last.size() > kShortestPassage) last.pop_front();
+    last.add(word.text);
     take(last, line);
   };
   WordCutter cutter;
@@ -50,7 +69,7 @@ class SoughtPassages {
     const size_t length = std::min(kShortestPassage, static_cast<size_t>(words));
     lengths_.insert(length);
     for_each_word(ledger, tokenizer, document, [&](const RecentWords& last, int64_t) {
-      if (last.size() >= length) windows_.insert(hash_of(last, length));
+      if (last.size() >= length) windows_.insert(last.hash(length));
     });
     return words;
   }
@@ -58,18 +77,12 @@ class SoughtPassages {
   /// How many of these words, the last ones, are in a passage that ends with them; 0 if none does.
   size_t length_at(const RecentWords& last) const {
     const auto longest = std::ranges::find_if(lengths_, [&](size_t length) {
-      return last.size() >= length && windows_.contains(hash_of(last, length));
+      return last.size() >= length && windows_.contains(last.hash(length));
     });
     return longest == lengths_.end() ? 0 : *longest;
   }
 
  private:
-  static size_t hash_of(const RecentWords& last, size_t length) {
-    std::string window;
-    for (size_t i = last.size() - length; i < last.size(); ++i) window += last[i] + ' ';
-    return std::hash<std::string>()(window);
-  }
-
   std::set<size_t, std::greater<>> lengths_;  // the longest first
   std::unordered_set<size_t> windows_;
 };
@@ -87,6 +100,7 @@ std::vector<SharedPassages> shared_passages(
     words += sought.add(ledger, tokenizer, document);
   }
   std::vector<SharedPassages> found;
+  if (words == 0) return found;
   const std::vector<StoredDocument> all = ledger.documents();
   for (size_t n = 0; n < all.size(); ++n) {
     on_progress(static_cast<int64_t>(n), std::ssize(all));
