@@ -155,6 +155,9 @@ void print_documents(const Command<jobs::Documents>& command, const jobs::Docume
                    details.digest.empty() ? "-" : fmt::format("{}", details.bytes),
                    readable_time(details.memorized), words_of(details.metadata)});
   fmt::print("{}", table.text());
+  if (list.has_more)
+    say("{} of {}; to go on: --after '{}'\n", list.documents.size(),
+        counted(list.total, "document"), list.documents.back().document.id);
   if (list.erasure_pending) say("tessera: {}\n", erasure_note(list.unerased));
 }
 

@@ -152,20 +152,27 @@ Documents::Answer Documents::run(const MemoStore& store, const OnProgress& on_pr
   const store::Metadata wanted = parse_metadata("meta", meta);
   const int64_t first = since.empty() ? INT64_MIN : parse_day("since", since);
   const int64_t end = before.empty() ? INT64_MAX : parse_day("before", before);
-  const auto has = [&](const store::Metadata& metadata) {
-    return std::ranges::includes(metadata, wanted);
+  const auto is_wanted = [&](const store::DocumentDetails& details) {
+    return details.memorized >= first && details.memorized < end &&
+           (before.empty() || details.memorized != 0) &&  // 0: nobody knows
+           std::ranges::includes(details.metadata, wanted);
   };
   const Ledger& ledger = store.ledger();
+  const int64_t last = after.empty() ? INT64_MIN : ledger.get(after).number;
+  const bool all_match = wanted.empty() && since.empty() && before.empty();
   const auto documents = ledger.documents();
-  Answer answer{{}, ledger.erasure_pending(), ledger.unerased()};
+  Answer answer{.erasure_pending = ledger.erasure_pending(), .unerased = ledger.unerased()};
   int64_t seen = 0;
   for (const auto& document : documents) {
-    auto details = ledger.details(document);
-    const bool in_time = details.memorized >= first && details.memorized < end &&
-                         (before.empty() || details.memorized != 0);  // 0: nobody knows
-    if (in_time && has(details.metadata))
-      answer.documents.push_back({document, std::move(details)});
     on_progress(++seen, std::ssize(documents));
+    const bool is_full = limit != 0 && std::ssize(answer.documents) == limit;
+    const bool is_listed = document.number > last && !is_full;
+    store::DocumentDetails details;
+    if (is_listed || !all_match) details = ledger.details(document);
+    if (!is_wanted(details)) continue;
+    ++answer.total;
+    answer.has_more |= is_full;
+    if (is_listed) answer.documents.push_back({document, std::move(details)});
   }
   return answer;
 }
@@ -176,6 +183,8 @@ Json Documents::Answer::json() const {
     data.push_back(document_json(document, details));
   return {{"object", "list"},
           {"data", std::move(data)},
+          {"total", total},
+          {"has_more", has_more},
           {"erasure_pending", erasure_pending},
           {"unerased", unerased}};
 }

@@ -215,7 +215,8 @@ struct Documents {
   static constexpr std::string_view kHelp = "List the documents";
 
   std::vector<std::string> meta = {};
-  std::string since = {}, before = {};
+  std::string since = {}, before = {}, after = {};
+  int64_t limit = 0;
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
@@ -223,6 +224,8 @@ struct Documents {
           "KEY=VALUE: only documents that were memorized with this; may be given several times");
     field("since", since, "YYYY-MM-DD: only documents memorized on this day (UTC) or later");
     field("before", before, "YYYY-MM-DD: only documents memorized before this day");
+    field("limit", limit, "maximum number of documents (0: all)", config::at_least(0));
+    field("after", after, "an id: only documents stored after this one, to go on with a list");
   }
 
   struct Listed {
@@ -230,9 +233,11 @@ struct Documents {
     store::DocumentDetails details;
   };
   struct Answer {
-    std::vector<Listed> documents;  ///< in the order in which they were stored
-    bool erasure_pending = false;   ///< as store::Ledger has it
-    std::vector<std::string> unerased;
+    std::vector<Listed> documents = {};  ///< in the order in which they were stored
+    int64_t total = 0;                   ///< that match, also before and behind these
+    bool has_more = false;               ///< behind these
+    bool erasure_pending = false;        ///< as store::Ledger has it
+    std::vector<std::string> unerased = {};
 
     config::Json json() const;
   };

@@ -17,6 +17,8 @@ namespace {
 namespace fs = std::filesystem;
 using jobs::OnProgress;
 
+constexpr int64_t kListed = 100;  // documents, where no limit is given
+
 /// Sets a job's fields. Throws FieldError on an argument that is none of them, is missing or wrong.
 void read_arguments(const nlohmann::json& arguments, const std::vector<config::Field>& fields) {
   config::fields_from_json(jobs::request_values(arguments, fields), fields, "");
@@ -30,12 +32,12 @@ Tool tool_of(Effect effect, const std::vector<config::Field>& fields) {
 }
 
 /// Opens the store for each call: an open reader would keep other processes from erasing what they
-/// forget.
+/// forget. defaults: what an argument is that a call does not name.
 template <typename Job>
-Tool reading(const std::string& store) {
-  Tool tool = tool_of<Job>(Effect::kNone, config::fields_of(Job()));
-  tool.call = [store](const nlohmann::json& arguments, const OnProgress& on_progress) {
-    Job job;
+Tool reading(const std::string& store, const Job& defaults = {}) {
+  Tool tool = tool_of<Job>(Effect::kNone, config::fields_of(defaults));
+  tool.call = [store, defaults](const nlohmann::json& arguments, const OnProgress& on_progress) {
+    Job job = defaults;
     read_arguments(arguments, config::fields_of(job));
     return job.run(store::MemoStore(store), on_progress).json();
   };
@@ -112,7 +114,7 @@ std::vector<Tool> tools_of(const StoreAccess& access) {
                              reading<jobs::Ask>(store),
                              reading<jobs::Find>(store),
                              reading<jobs::Search>(store),
-                             reading<jobs::Documents>(store),
+                             reading<jobs::Documents>(store, {.limit = kListed}),
                              reading<jobs::Show>(store),
                              reading<jobs::Stat>(store),
                              reading<jobs::Verify>(store),

@@ -165,6 +165,12 @@ Response answer_job(const Service& service, const Request& request) {
   return answer_with(service, request, std::move(store), read_job<Job>(request, kDemands));
 }
 
+/// As many documents as are asked for.
+Response list_documents(const Service& service, const Request& request) {
+  auto store = store_of(service, request);
+  return answer_with(service, request, std::move(store), read_job<jobs::Documents>(request));
+}
+
 /// Each prompt may be answered with as many tokens as are asked for.
 Response answer_prompts(const Service& service, const Request& request) {
   auto store = store_of(service, request);
@@ -232,7 +238,7 @@ void add_store_routes(Router& router, Service& service) {
                [&service, answer](const Request& request) { return answer(service, request); });
   };
   add("GET", "", [](Service& service, const Request&) { return list_stores(service); });
-  add("GET", "/{store}/documents", answer_job<jobs::Documents>);
+  add("GET", "/{store}/documents", list_documents);
   add("POST", "/{store}/documents", [](Service& service, const Request& request) {
     return answer_edit<jobs::Memorize>(service, request, 201);
   });

@@ -207,6 +207,16 @@ TEST_F(StoreJobs, DocumentsAreListedByWhatIsKnownOfThem) {
   EXPECT_THAT(ids({.meta = {"author=Blake"}}), ElementsAre());
   EXPECT_THAT(ids({.since = "2020-01-01"}), ElementsAre("raven", "lamp"));
   EXPECT_THAT(ids({.before = "2020-01-01"}), ElementsAre());
+  EXPECT_THAT(ids({.after = "raven"}), ElementsAre("lamp"));
+  EXPECT_THAT(ids({.limit = 1}), ElementsAre("raven"));
+  const auto last = run(Documents{.after = "raven", .limit = 1});
+  EXPECT_EQ(last.total, 2);
+  EXPECT_FALSE(last.has_more);
+  EXPECT_TRUE(run(Documents{.limit = 1}).has_more);
+  EXPECT_FALSE(run(Documents{.meta = {"author=Poe"}, .limit = 1}).has_more);
+  EXPECT_EQ(run(Documents{.meta = {"author=Poe"}, .after = "raven"}).total, 1);
+  EXPECT_THAT(message_of<store::UnknownDocument>([&] { ids({.after = "ravem"}); }),
+              HasSubstr("did you mean 'raven'?"));
   EXPECT_THAT(message_of<UsageError>([&] { ids({.since = "2020-13-01"}); }), HasSubstr("since is"));
   EXPECT_THAT(message_of<UsageError>([&] { ids({.meta = {"author"}}); }),
               HasSubstr("meta is 'author', expected KEY=VALUE"));

@@ -106,6 +106,22 @@ TEST_F(StoreTools, KeepNobodyElseFromErasing) {
   EXPECT_EQ(count(), 2u);
 }
 
+TEST_F(StoreTools, ListAHundredDocumentsUnlessAskedForMore) {
+  const auto tools = tools_of(access_);
+  const auto& documents = *std::ranges::find(tools, "documents", &Tool::name);
+  EXPECT_EQ(documents.schema["properties"]["limit"]["default"], 100);
+  store::MemoWriter writer(access_.store);
+  for (int n = 3; n < 101; ++n)
+    writer.memorize(std::to_string(n), "A page.", store::Duplicates::kRefuse);
+  writer.checkpoint();
+  const Json listed = ask("documents", Json::object());
+  EXPECT_EQ(listed["data"].size(), 100u);
+  EXPECT_EQ(listed["total"], 101);
+  EXPECT_EQ(listed["has_more"], true);
+  EXPECT_EQ(ask("documents", {{"after", listed["data"].back()["id"]}})["data"].size(), 1u);
+  EXPECT_EQ(ask("documents", {{"limit", 0}})["data"].size(), 101u);
+}
+
 TEST_F(StoreTools, TellThatReplacedTextIsErasedLaterWhereItIsStillRead) {
   const store::MemoStore reader(access_.store);
   const auto replace_page = [&](const char* text) {
