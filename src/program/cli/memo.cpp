@@ -8,6 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 
 #include "program/cli/memo_verbs.h"
 #include "program/cli/program.h"
@@ -72,10 +73,13 @@ Verb& add_job(Verb& memo, const std::vector<std::string_view>& arguments, Run ru
 
 /// Says that text of forgotten documents is still in the store's files, whose, and what erases it.
 std::string erasure_note(const std::vector<std::string>& ids) {
+  const auto first = std::span(ids).first(std::min(ids.size(), kMostPrinted));
+  const std::string rest = unprinted(ids.size());
   return fmt::format(
-      "the text of {} is forgotten, but not erased from the store's files yet; the next command "
+      "the text of {}{} is forgotten, but not erased from the store's files yet; the next command "
       "that writes to the store erases it, for example 'tessera memo verify --repair'",
-      ids.empty() ? "some documents" : fmt::format("'{}'", fmt::join(ids, "', '")));
+      ids.empty() ? "some documents" : fmt::format("'{}'", fmt::join(first, "', '")),
+      rest.empty() ? "" : " and " + rest);
 }
 
 /// Prints the text as it comes.

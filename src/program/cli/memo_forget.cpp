@@ -18,15 +18,13 @@ namespace {
 
 /// Warns of documents that say the same and stay.
 void warn_of_shared(const std::vector<store::SharedPassages>& shared) {
-  constexpr size_t kShown = 10;
-  for (size_t i = 0; i < std::min(kShown, shared.size()); ++i)
+  for (size_t i = 0; i < std::min(kMostPrinted, shared.size()); ++i)
     say("tessera: warning: '{}' stays and has {} in the same passages of twelve words or more "
         "({:.1f} % of what is forgotten), the first one to line {}\n",
         shared[i].document, counted(shared[i].words, "word"), 100 * shared[i].share,
         shared[i].line);
-  if (shared.size() > kShown)
-    say("tessera: warning: so do {} more; --json names all\n",
-        counted(std::ssize(shared) - static_cast<int64_t>(kShown), "document"));
+  if (const std::string rest = unprinted(shared.size()); !rest.empty())
+    say("tessera: warning: so do {}\n", rest);
 }
 
 void print_list(const jobs::Erase::Answer& answer) {

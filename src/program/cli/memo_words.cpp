@@ -22,6 +22,12 @@ std::string counted(int64_t count, const std::string& what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
+std::string unprinted(size_t documents) {
+  if (documents <= kMostPrinted) return "";
+  return counted(static_cast<int64_t>(documents - kMostPrinted), "more document") +
+         " (--json names all)";
+}
+
 std::string readable_error(double share) {
   return share > 0 && share < 0.00005 ? fmt::format("{:.1e}", share) : fmt::format("{:.4f}", share);
 }

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -236,6 +237,24 @@ TEST_F(MemoDocuments, AnIdInBracketsNamesNoOtherDocument) {
   EXPECT_EQ(left[0]["id"], "raven");
   expect_refused(memo({"forget", store, "[lamb,raven]"}), 2, "no document '[lamb,raven]'");
   expect_refused(memo({"forget", store, "--ids=[raven]"}), 2, "--ids=[raven]");
+}
+
+TEST_F(MemoDocuments, LongListsAreCutAndSaySo) {
+  const std::string store = path("store");
+  done({"create", store, "--dimension", "1536"});
+  for (int number = 10; number < 23; ++number)
+    write_text(path("poems/" + std::to_string(number)), kRaven);
+  done({"memorize", store, path("poems")});
+  const Outcome first = memo({"documents", store, "--limit", "2"});
+  EXPECT_EQ(std::ranges::count(first.out, '\n'), 4);
+  EXPECT_EQ(first.err, "2 of 15 documents; to go on: --after '11'\n");
+  EXPECT_EQ(memo({"documents", store, "--limit", "20", "--after", "11"}).err, "");
+  EXPECT_THAT(memo({"forget", store, "raven", "--dry-run"}).err,
+              HasSubstr("so do 3 more documents (--json names all)\n"));
+  // The matrix of 2 MB cannot be written, so that their texts stay in the ledger for now.
+  EXPECT_EQ(memo({"forget", store, "1*", "2*"}, {.largest_file = 1'500'000}).status, 1);
+  EXPECT_THAT(memo({"documents", store}).err,
+              HasSubstr("'18', '19' and 3 more documents (--json names all) is forgotten"));
 }
 
 TEST_F(MemoDocuments, ForgetsWhatIsAskedForAndWarnsOfWhatStays) {
