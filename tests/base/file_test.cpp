@@ -216,6 +216,18 @@ TEST(Unfinished, IsRemovedByTheNextThatWritesTheSame) {
   EXPECT_EQ(entries(folder.path()), 2u);
 }
 
+TEST(NewFolder, GetsNewFiles) {
+  const TemporaryFolder folder;
+  NewFolder made(folder / "new");
+  write_new_file(made.path() / "a/b", "text");
+  EXPECT_THAT(message_of<SystemError>([&] { write_new_file(made.path() / "a/b", "other"); }),
+              HasSubstr("a/b: cannot create: File exists"));
+  for (int n = 0; n < 100; ++n) write_new_file(made.path() / std::to_string(n), "");
+  made.commit();
+  EXPECT_EQ(entries(folder / "new"), 101u);
+  EXPECT_EQ(read_file(folder / "new/a/b"), "text");
+}
+
 TEST(NewFolder, ThatCannotBeOpenedLeavesNothing) {
   const TemporaryFolder folder;
   rlimit before = {};

@@ -289,7 +289,7 @@ Export::Answer write_texts(const MemoStore& store, const fs::path& path,
   for (size_t i = 0; i < documents.size(); ++i) {
     const auto& document = documents[i];
     const std::string text = store::memorized_text(store.ledger(), store.tokenizer(), document);
-    write_file(folder.path() / files[i], text);
+    write_new_file(folder.path() / files[i], text);
     if (files[i] != fs::path(document.id).lexically_normal())
       answer.renamed.emplace_back(document.id, files[i]);
     answer.bytes += text.size();

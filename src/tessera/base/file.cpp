@@ -217,6 +217,14 @@ void write_file(const std::filesystem::path& path, std::string_view content) {
   file.commit();
 }
 
+void write_new_file(const std::filesystem::path& path, std::string_view content) {
+  check_path(path);
+  create_folders(path.parent_path());
+  const Descriptor file{::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)};
+  if (file.value < 0) throw SystemError(path.native(), "create", errno);
+  write_all(file.value, content, path);
+}
+
 bool is_there(const std::filesystem::path& path) {
   check_path(path);
   std::error_code failure;

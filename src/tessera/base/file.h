@@ -59,6 +59,10 @@ void create_folders(const std::filesystem::path& folder);
 /// Replaces the file's content atomically; creates the folder where it is missing.
 void write_file(const std::filesystem::path& path, std::string_view content);
 
+/// Writes a new file in a NewFolder, whose commit() makes it durable with all others; creates the
+/// folder where it is missing. Throws SystemError.
+void write_new_file(const std::filesystem::path& path, std::string_view content);
+
 /// Makes an empty file where there is none; one that is there, or that another process makes at the
 /// same time, stays as it is. Throws SystemError.
 void create_file(const std::filesystem::path& path);

@@ -14,6 +14,8 @@
 namespace tessera {
 namespace {
 
+constexpr int64_t kSyncedAlone = 64;  // files; more take longer than the whole file system
+
 void sync(const std::filesystem::path& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) throw SystemError(path.native(), "open", errno);
@@ -76,12 +78,14 @@ void NewFolder::commit() {
   const auto give_to_owner = [&](const std::filesystem::path& path) {  // as far as one may
     return has_owner && ::lchown(path.c_str(), known.st_uid, known.st_gid) == 0;
   };
+  int64_t entries = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(temporary_)) {
     give_to_owner(entry.path());
-    sync(entry.path());
+    if (++entries <= kSyncedAlone) sync(entry.path());
   }
   give_to_owner(temporary_);  // who could change it meanwhile
-  sync(temporary_);
+  if ((entries > kSyncedAlone ? ::syncfs(descriptor_) : ::fsync(descriptor_)) != 0)
+    throw SystemError(path_.native(), "write", errno);
   const unsigned manner = replaces_ ? RENAME_EXCHANGE : 0;
   if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), manner) != 0)
     throw SystemError(path_.native(), replaces_ ? "replace" : "create", errno);
