@@ -3,6 +3,8 @@
 #include "tessera/store/memo_store.h"
 
 #include <omp.h>
+#include <sys/resource.h>
+
 #include <atomic>
 #include <chrono>
 #include <map>
@@ -86,6 +88,17 @@ TEST_F(StoreTest, MergedShardsAreTheWhole) {
   EXPECT_EQ(digest(store("merged")), digest(odd));
   merge_stores(store("twice"), {store(), store("merged"), even});
   EXPECT_EQ(digest(store("twice")), digest(whole));
+}
+
+TEST_F(StoreTest, MoreStoresAreMergedThanFilesMayBeOpen) {
+  const auto one = store_of("one", {1});
+  rlimit before = {};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit few{64, before.rlim_max};
+  ::setrlimit(RLIMIT_NOFILE, &few);
+  merge_stores(store("merged"), std::vector(100, one));
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_EQ(digest(store("merged")), digest(one));
 }
 
 TEST_F(StoreTest, AMergedDocumentHasTheMetadataOfAllStores) {

@@ -1,7 +1,7 @@
 #include "tessera/store/merge.h"
 
 #include <map>
-#include <memory>
+#include <utility>
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
@@ -19,15 +19,6 @@ namespace tessera::store {
 
 namespace {
 
-using Stores = std::vector<std::unique_ptr<const MemoStore>>;
-
-Stores open_stores(const std::vector<std::filesystem::path>& paths) {
-  check_argument(!paths.empty(), "merge: no stores");
-  Stores stores;
-  for (const auto& path : paths) stores.push_back(std::make_unique<MemoStore>(path));
-  return stores;
-}
-
 /// The first store that holds a document, and what tells the document's text from others. Texts of
 /// equal tokens may differ, where the tokenizer does not give them back.
 struct Holder {
@@ -40,33 +31,30 @@ struct Holder {
   }
 };
 
-void check_mergeable(const Stores& stores) {
-  const MemoStore& first = *stores.front();
-  std::map<std::string, Holder> holders;  // by id
-  for (const auto& store : stores) {
-    if (store->config() != first.config())
+using Holders = std::map<std::string, Holder>;  // by id of the document
+
+/// Refuses a store that does not fit the first one or those whose documents are held already.
+void check_mergeable(const MemoStore& store, const StoreFolder& first, Holders& holders) {
+  if (store.config() != first.config())
+    throw UsageError(
+        "{} has the configuration {}, {} has {}; only stores of equal configuration can be merged",
+        store.path().native(), store.config().text(), first.path().native(), first.config().text());
+  for (const auto& document : store.ledger().documents()) {
+    const DocumentDetails details = store.ledger().details(document);
+    const Holder holder = {store.path().native(), document.checksum, details.digest};
+    Holder& known = holders.emplace(document.id, holder).first->second;
+    if (!known.has(holder))
       throw UsageError(
-          "{} has the configuration {}, {} has {}; only stores of equal configuration can be "
-          "merged",
-          store->path().native(), store->config().text(), first.path().native(),
-          first.config().text());
-    for (const auto& document : store->ledger().documents()) {
-      const DocumentDetails details = store->ledger().details(document);
-      const Holder holder = {store->path().native(), document.checksum, details.digest};
-      Holder& known = holders.emplace(document.id, holder).first->second;
-      if (!known.has(holder))
+          "{} and {} both hold a document '{}', of different texts; forget it in one of them",
+          known.store, holder.store, document.id);
+    for (const auto& [key, value] : details.metadata) {
+      const auto& [other, whose] =
+          known.metadata.emplace(key, std::pair(value, holder.store)).first->second;
+      if (other != value)
         throw UsageError(
-            "{} and {} both hold a document '{}', of different texts; forget it in one of them",
-            known.store, holder.store, document.id);
-      for (const auto& [key, value] : details.metadata) {
-        const auto& [other, whose] =
-            known.metadata.emplace(key, std::pair(value, holder.store)).first->second;
-        if (other != value)
-          throw UsageError(
-              "{} and {} both hold a document '{}', with {}={} and {}={}; memorize it with the "
-              "right one in both",
-              whose, holder.store, document.id, key, other, key, value);
-      }
+            "{} and {} both hold a document '{}', with {}={} and {}={}; memorize it with the right "
+            "one in both",
+            whose, holder.store, document.id, key, other, key, value);
     }
   }
 }
@@ -98,9 +86,11 @@ LedgerTotals merge_stores(const std::filesystem::path& out,
                           const std::vector<std::filesystem::path>& paths,
                           const std::function<void(int64_t done)>& on_progress) {
   NewFolder place(out);
-  Stores stores = open_stores(paths);
-  check_mergeable(stores);
-  const MemoStore& first = *stores.front();
+  check_argument(!paths.empty(), "merge: no stores");
+  const StoreFolder first = StoreFolder::open(paths.front());
+  // One store is open at a time: there may be more than a process may have open files.
+  Holders checked, copied;
+  for (const auto& path : paths) check_mergeable(MemoStore(path), first, checked);
   const FileLock lock = StoreFolder::lock(place.path());
   const StoreFolder folder = StoreFolder::create(place.path(), first.config(), first.tokenizer());
   LedgerTotals totals;
@@ -108,10 +98,11 @@ LedgerTotals merge_stores(const std::filesystem::path& out,
     Ledger ledger = folder.open_ledger(sqlite::Access::kWrite);
     memo::TextMemory memory(first.config().memory);
     int64_t done = 0;
-    for (auto& store : stores) {
-      memory.merge(store->memory());
-      copy_documents(*store, ledger, memory);
-      store.reset();  // and its matrices
+    for (const auto& path : paths) {
+      const MemoStore store(path);
+      check_mergeable(store, first, copied);  // it may have changed meanwhile
+      memory.merge(store.memory());
+      copy_documents(store, ledger, memory);
       if (on_progress) on_progress(++done);
     }
     folder.settle(ledger, memory);

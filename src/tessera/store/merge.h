@@ -14,9 +14,9 @@ namespace tessera::store {
 /// of theirs, less what several hold identically, the same bits as memorizing all documents into
 /// one store. It appears as a whole or not at all; the others stay unchanged. Throws UsageError if
 /// the stores differ in their configuration, if two hold different texts, or different values of
-/// one key of metadata, under the same id, or if `out` already exists. It takes the memory of two
-/// stores, however many are merged. While an InterruptGuard lives, a signal ends it with
-/// Interrupted, and nothing is created. on_progress: stores done.
+/// one key of metadata, under the same id, or if `out` already exists. It takes the memory and
+/// the open files of two stores, however many are merged. While an InterruptGuard lives, a signal
+/// ends it with Interrupted, and nothing is created. on_progress: stores done.
 LedgerTotals merge_stores(const std::filesystem::path& out,
                           const std::vector<std::filesystem::path>& stores,
                           const std::function<void(int64_t done)>& on_progress = {});
