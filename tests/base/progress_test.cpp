@@ -137,6 +137,9 @@ TEST(Progress, SurvivesNoWorkAndNoStream) {
   Progress silent(nullptr, "silent", 3);
   silent.update(1);
   silent.message("unheard");
+  for (const int64_t done : {INT64_MIN, INT64_MAX})
+    EXPECT_THAT(written([&](std::FILE* file) { Progress(file, "odd", 3, done).finish(); }),
+                HasSubstr(" %"));
 }
 
 TEST(FormatDuration, RoundsToSeconds) {

@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
+#include "tessera/base/config.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tests/support/largest_file.h"
@@ -101,6 +104,33 @@ TEST_F(CheckpointTest, DamagedOnesAreSetAside) {
   save(3);
   EXPECT_THAT(names(),
               testing::ElementsAre("step-00000001.safetensors", "step-00000003.safetensors"));
+}
+
+TEST_F(CheckpointTest, OnesWithAStateThatNoTrainingHasAreSetAside) {
+  save(1, 3.0);
+  const auto path = save(2);
+  const TensorFile good = TensorFile::load(path);
+  const auto refusal = [&](const std::string& name, const std::string& value) {
+    auto state = config::Json::parse(good.metadata.at("training"));
+    state[name] = config::Json::parse(value);
+    save_with_checksum(path, NamedTensors(good.tensors.begin(), good.tensors.end()),
+                       {{"training", state.dump()}}, state.dump());
+    return message_of<DataError>([&] { Checkpoint::load(path); });
+  };
+  for (const char* step :
+       {"-5", "1", "1e300", "2.0", "4611686018427387904", "18446744073709551614"})
+    EXPECT_THAT(refusal("step", step), HasSubstr("expected that of the file's name"));
+  EXPECT_THAT(refusal("elapsed_seconds", "-1e3"), HasSubstr("has -1000.0 elapsed seconds"));
+  for (const char* evaluations : {"-1", "0.5", "9223372036854775807"})
+    EXPECT_THAT(refusal("evaluations_since_best", evaluations), HasSubstr(evaluations));
+  EXPECT_EQ(latest()->state.step, 1);
+}
+
+TEST_F(CheckpointTest, TheBestIsOneOfItsStep) {
+  save(1, 3.0);
+  std::filesystem::copy(save(2, 1.0), folder / "step-00000003.safetensors");
+  std::filesystem::remove(folder / "step-00000002.safetensors");
+  EXPECT_EQ(checkpoints.best(), folder / "step-00000001.safetensors");
 }
 
 TEST_F(CheckpointTest, EveryTruncationIsNoticed) {

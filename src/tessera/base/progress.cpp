@@ -97,7 +97,7 @@ void Progress::finish() {
 void Progress::draw() {
   current_ = true;
   if (stream_ == nullptr) return;
-  const double share = total_ > 0 ? std::min(1.0, static_cast<double>(done_) / total_) : 1.0;
+  const double share = total_ > 0 ? std::clamp(static_cast<double>(done_) / total_, 0.0, 1.0) : 1.0;
   const double elapsed = std::chrono::duration<double>(Clock::now() - started_).count();
   const int64_t here = done_ - already_done_;
   const std::string left = done_ >= total_ ? "done"

@@ -22,6 +22,7 @@ namespace {
 using config::Json;
 
 constexpr std::string_view kPrefix = "step-", kSuffix = ".safetensors";
+constexpr int64_t kMostSteps = 999'999'999'999'999'999;  // 18 digits
 
 /// The N of "step-N.safetensors", or -1.
 int64_t step_of(const std::filesystem::path& path) {
@@ -51,6 +52,26 @@ std::string to_text(const TrainingState& state) {
       .dump();
 }
 
+/// Throws DataError unless a state is one of the file's step, with numbers that a training has.
+void check_state(const Json& state, const std::string& path) {
+  const int64_t step = step_of(path);
+  const auto is = [](const Json& number, int64_t low, int64_t high) {
+    return number.is_number_integer() && number >= low && number <= high;
+  };
+  if (step < 0 || !is(state.at("step"), step, step))
+    throw DataError(path, "metadata 'training' has the step {}, expected that of the file's name",
+                    state.at("step").dump());
+  if (!(state.at("elapsed_seconds") >= 0.0))
+    throw DataError(path, "metadata 'training' has {} elapsed seconds, expected 0 or more",
+                    state.at("elapsed_seconds").dump());
+  const Json evaluations = state.value("evaluations_since_best", Json(0));
+  if (!is(evaluations, 0, kMostSteps))
+    throw DataError(path,
+                    "metadata 'training' has {} evaluations since the best, expected a whole "
+                    "number from 0 to {}",
+                    evaluations.dump(), kMostSteps);
+}
+
 TrainingState parse_state(const std::map<std::string, std::string>& metadata,
                           const std::string& path) {
   const auto found = metadata.find("training");
@@ -61,6 +82,7 @@ TrainingState parse_state(const std::map<std::string, std::string>& metadata,
     return json.at(name).is_null() ? std::nullopt : std::optional(json.at(name).get<double>());
   };
   try {
+    check_state(json, path);
     return {json.at("step").get<int64_t>(),
             json.at("seed").get<uint64_t>(),
             json.at("digest").get<std::string>(),

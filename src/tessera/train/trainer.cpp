@@ -102,6 +102,7 @@ TrainingResult Trainer::run(Start start) {
   begin(start);
   if (processes_) start_together(learner_, *optimizer_, *processes_);
   const HelpersToEnd helpers(processes_);
+  open_log();
   if (state_.step > 0) finish_last_step();
   while (!has_ended()) {
     report_step(train_step());
@@ -163,15 +164,17 @@ Interrupted Trainer::stopped() const {
 }
 
 void Trainer::begin(Start start) {
-  const auto log_path = folder_ / MetricsLog::kFile;
   state_ = {};
   state_.seed = config_.seed;
   state_.digest = learner_.digest();
   if (start == Start::kResume)
     resume();
-  else if (std::filesystem::exists(log_path) || !checkpoints_.paths().empty())
+  else if (std::filesystem::exists(folder_ / MetricsLog::kFile) || !checkpoints_.paths().empty())
     throw UsageError("{} already holds a run; resume it, or choose another folder",
                      folder_.native());
+}
+
+void Trainer::open_log() {
   std::vector<MetricsForm> forms;
   if (config_.tensorboard) forms.push_back(tensorboard_form(began(folder_)));
   if (config_.csv) forms.push_back(csv_form());
@@ -179,8 +182,8 @@ void Trainer::begin(Start start) {
   std::vector<std::string> written_again;  // the run was killed before they were in a checkpoint
   if (continues && is_to_be_evaluated()) written_again.push_back("evaluation");
   if (continues && state_.sample_is_missing) written_again.push_back("sample");
-  log_ = std::make_unique<MetricsLog>(log_path, continues ? state_.step : -1, std::move(forms),
-                                      written_again);
+  log_ = std::make_unique<MetricsLog>(folder_ / MetricsLog::kFile, continues ? state_.step : -1,
+                                      std::move(forms), written_again);
   started_ = seconds_now() - state_.elapsed_seconds;
   if (observer_) observer_->on_start(state_.step, config_.steps);
 }

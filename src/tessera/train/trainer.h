@@ -79,6 +79,8 @@ class Trainer {
 
  private:
   void begin(Start start);
+  /// Takes the lines after the last checkpoint from the log: the last that may be refused is done.
+  void open_log();
   void resume();
   StepMetrics train_step();
   void report_step(const StepMetrics& metrics);

@@ -91,6 +91,7 @@ TEST_F(SeveralProcesses, RefuseAnotherConfiguration) {
       train_in_two("run", {"train.accumulation=2"}, {"train.learning_rate=0.01"});
   for (const Outcome& outcome : {leader, helper})
     expect_refused(outcome, 2, "another configuration than process");
+  EXPECT_FALSE(std::filesystem::exists(path("run/metrics.jsonl"))) << "before it was refused";
 }
 
 // Before they wait for each other, and before anything is written.
