@@ -79,6 +79,7 @@ TEST_F(WeightFiles, AConfigurationThatFitsNoTensorsIsRefusedBeforeMemoryIsTaken)
   expect_data_error(load("layers", 1), {"'blocks.1.context.key.leak'", "unexpected"});
   expect_data_error(load("persistent_slots", 200000000), {"[1, 2, 200000000, 4]"});
   expect_data_error(load("heads", 3), {"model.heads is 3"});
+  expect_data_error(load("heads", 4097), {"model.heads is 4097", "4096"});
   expect_data_error(load("heads", "two"), {"model.heads is \"two\""});
   expect_data_error(load("chanels", 8), {"unknown key 'chanels'", "did you mean 'channels'"});
   expect_data_error(load("kind", "memory_mosaics"), {"did you mean 'memory_mosaic'"});

@@ -19,7 +19,7 @@ struct DncConfig {
     field("controller", controller, "width of the LSTM that controls the heads", kSizes);
     field("slots", slots, "rows of the memory", kSizes);
     field("width", width, "width of a row", kSizes);
-    field("read_heads", read_heads, "heads that read; one writes", kSizes);
+    field("read_heads", read_heads, "heads that read; one writes", kCounts);
   }
 
   /// Throws UsageError on sizes that are together too large.

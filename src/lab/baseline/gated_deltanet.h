@@ -43,7 +43,7 @@ struct GatedDeltaNetConfig {
     field("vocabulary", vocabulary, "number of tokens", kSizes);
     field("window", window, "tokens of a training window", kSizes);
     field("layers", layers, "number of blocks", kCounts);
-    field("heads", heads, "memories of a block; 4 * heads divides 3 * channels", kSizes);
+    field("heads", heads, "memories of a block; 4 * heads divides 3 * channels", kCounts);
     field("channels", channels, "width of the network", kSizes);
     field("bias", bias, "biases in linear maps and the last norm");
     field("dropout", dropout, "probability, on embeddings and layer outputs");

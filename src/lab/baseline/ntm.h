@@ -19,7 +19,7 @@ struct NtmConfig {
     field("controller", controller, "width of the LSTM that controls the heads", kSizes);
     field("slots", slots, "rows of the memory", kSizes);
     field("width", width, "width of a row", kSizes);
-    field("heads", heads, "read heads, and as many write heads", kSizes);
+    field("heads", heads, "read heads, and as many write heads", kCounts);
   }
 
   /// Throws UsageError on sizes that are together too large.

@@ -24,7 +24,7 @@ struct RetNetConfig {
     field("window", window, "tokens of a training window", kSizes);
     field("layers", layers, "number of blocks", kCounts);
     field("heads", heads, "retention heads, each with a decay of its own; divides channels",
-          kSizes);
+          kCounts);
     field("channels", channels, "width of the network", kSizes);
     field("bias", bias, "biases in linear maps and norms");
     field("dropout", dropout, "probability, on embeddings and layer outputs");

@@ -29,7 +29,7 @@ struct RmcConfig {
     field("inputs", inputs, "width of the input vectors", kSizes);
     field("outputs", outputs, "width of the output vectors", kSizes);
     field("slots", slots, "rows of the memory", kSizes);
-    field("heads", heads, "attention heads", kSizes);
+    field("heads", heads, "attention heads", kCounts);
     field("head_width", head_width, "width of a head; a row has heads x head_width", kSizes);
     field("mlp_layers", mlp_layers, "linear layers after the attention", kCounts);
     field("gates", gates, "an input and a forget gate for each unit, or each row of the memory");

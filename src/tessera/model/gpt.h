@@ -40,7 +40,7 @@ struct GptConfig {
     field("vocabulary", vocabulary, "number of tokens", kSizes);
     field("window", window, "tokens of a training window", kSizes);
     field("layers", layers, "number of blocks", kCounts);
-    field("heads", heads, "attention heads; divides channels", kSizes);
+    field("heads", heads, "attention heads; divides channels", kCounts);
     field("channels", channels, "width of the network", kSizes);
     field("positions", positions, "how it knows where a token stands");
     field("gelu", gelu, "form of the feed-forward non-linearity");

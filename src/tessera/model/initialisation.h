@@ -44,7 +44,7 @@ at::Tensor with_dropout(const at::Tensor& x, double probability, std::optional<u
                         int64_t index);
 
 /// What hyper-parameters may be: sizes, so that the bytes of [4 size, size] floats can be counted,
-/// and counts of modules.
+/// and counts of modules and of heads.
 constexpr int64_t kLargestSize = int64_t{1} << 29;
 constexpr int64_t kMostModules = int64_t{1} << 12;
 constexpr config::Demand kSizes = config::between(1, kLargestSize);

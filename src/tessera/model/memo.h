@@ -52,7 +52,7 @@ struct MemoConfig {
   void visit_fields(Visitor&& field) {
     field("vocabulary", vocabulary, "number of tokens, V", kSizes);
     field("dimension", dimension, "width of all vectors, d", kSizes);
-    field("heads", heads, "slots of a key, h; divides dimension", kSizes);
+    field("heads", heads, "slots of a key, h; divides dimension", kCounts);
     field("layers", layers, "l: windows of h, h^2, ..., h^l tokens", config::between(1, 20));
     field("encoding", encoding, "how h vectors become one");
     field("windows", windows, "which windows of a text are memorized");

@@ -27,7 +27,7 @@ struct MemoryMosaicConfig {
     field("vocabulary", vocabulary, "number of tokens", kSizes);
     field("window", window, "tokens of a training window", kSizes);
     field("layers", layers, "number of blocks", kCounts);
-    field("heads", heads, "memories per unit; divides channels", kSizes);
+    field("heads", heads, "memories per unit; divides channels", kCounts);
     field("channels", channels, "width of the network", kSizes);
     field("persistent_slots", persistent_slots, "slots per head; 0 takes 3.5 * channels");
     field("persistent_count", persistent_count, "persistent memories averaged per unit", kCounts);

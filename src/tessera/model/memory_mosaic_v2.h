@@ -27,7 +27,7 @@ struct MemoryMosaicV2Config {
     field("vocabulary", vocabulary, "number of tokens", kSizes);
     field("window", window, "tokens of a training window", kSizes);
     field("layers", layers, "number of blocks", kCounts);
-    field("heads", heads, "heads of each memory tier; divides channels", kSizes);
+    field("heads", heads, "heads of each memory tier; divides channels", kCounts);
     field("channels", channels, "width of the network", kSizes);
     field("short_term", short_term,
           "pairs that the short-term memory holds; 0 takes window / 16 (the paper: 256 of 4096)");
