@@ -95,6 +95,20 @@ TEST(Html, AnythingIsAPage) {
   EXPECT_EQ(text_of(deep + "deep"), "deep\n");
 }
 
+TEST(Html, ATagMayBeLongButHasNotAnyNumberOfAttributes) {
+  const auto tag = [](int attributes) {
+    std::string page = "<p>before</p>\n<img";
+    for (int i = 0; i < attributes; ++i) page += " a" + std::to_string(i) + "='>'";
+    return page + "><p>after";
+  };
+  EXPECT_EQ(text_of(tag(4000)), "before\nafter\n");
+  EXPECT_THAT(test::message_of<DataError>([&] { text_of(tag(100'000)); }),
+              testing::ContainsRegex("page.html: a tag before byte [0-9]+ has more than 4096"));
+  EXPECT_EQ(text_of("<p>x<img src='data:image/png;base64," + std::string(1'000'000, 'A') +
+                    "' alt='" + std::string(100'000, ' ') + "'>y"),
+            "xy\n");
+}
+
 RC_GTEST_PROP(Html, OfAnyBytesIsUtf8WithoutTags, ()) {
   using namespace std::string_literals;
   static const std::vector<std::string> kParts = {

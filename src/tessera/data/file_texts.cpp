@@ -35,6 +35,8 @@ bool is_one_of(std::string_view name, const std::string_view (&names)[size]) {
   return std::ranges::find(names, name) != std::end(names);
 }
 
+constexpr int kMostAttributes = 1 << 12;  // of a tag
+
 /// The text of a page, from the parser's events.
 class PageText {
  public:
@@ -114,6 +116,23 @@ xmlSAXHandler page_events() {
   return events;
 }
 
+/// A page as its parser asks for it, piece by piece, so that one which keeps the parser busy for
+/// hours can be ended: libxml2 compares each attribute of a tag with all before it.
+struct PageReader {
+  std::string_view left;
+  htmlParserCtxtPtr parser;
+  bool is_refused = false;
+
+  static int read(void* context, char* buffer, int size) {
+    auto& [left, parser, is_refused] = *static_cast<PageReader*>(context);
+    is_refused = is_refused || parser->maxatts > 4 * kMostAttributes;  // the array doubles
+    if (is_refused) return -1;
+    const size_t count = left.copy(buffer, static_cast<size_t>(size));
+    left.remove_prefix(count);
+    return static_cast<int>(count);
+  }
+};
+
 /// Between quotes that nothing in it ends.
 std::string quoted(const std::string& argument) {
   std::string result = "'";
@@ -154,9 +173,13 @@ std::string text_of_html(std::string_view page, const std::string& name) {
   parser->_private = &text;
   // Always from UTF-8: libxml2 drops the rest of a page behind a byte that it cannot convert. The
   // events make no document; libxml2 would give the caller one that there is.
-  xmlFreeDoc(htmlCtxtReadMemory(
-      parser.get(), page.data(), static_cast<int>(page.size()), nullptr, "UTF-8",
+  PageReader reader{page, parser.get()};
+  xmlFreeDoc(htmlCtxtReadIO(
+      parser.get(), &PageReader::read, nullptr, &reader, nullptr, "UTF-8",
       HTML_PARSE_RECOVER | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING | HTML_PARSE_NONET));
+  if (reader.is_refused)
+    throw DataError(name, "a tag before byte {} has more than {} attributes; leave this file out",
+                    page.size() - reader.left.size(), kMostAttributes);
   return text.take();
 }
 
