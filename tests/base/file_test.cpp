@@ -398,6 +398,16 @@ TEST(FileLock, IsThatOfTheFileWhichIsThere) {
   EXPECT_TRUE(outcomes.contains(2));
 }
 
+TEST(FileLock, FollowsNoLink) {
+  const TemporaryFolder folder;
+  std::filesystem::create_symlink("elsewhere", folder / "lock");
+  EXPECT_THAT(message_of<SystemError>([&] { FileLock(folder / "lock", "wait"); }),
+              HasSubstr("lock: is a link, expected a file; remove it"));
+  EXPECT_THAT(message_of<SystemError>([&] { create_file(folder / "lock"); }),
+              HasSubstr("lock: is a link"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "elsewhere"));
+}
+
 TEST(FileLock, NeedsItsFolder) {
   const TemporaryFolder folder;
   EXPECT_THROW(FileLock(folder / "none/lock", "wait"), SystemError);

@@ -40,6 +40,13 @@ Descriptor open_for_reading(const std::filesystem::path& path) {
   return file;
 }
 
+/// What open() with O_NOFOLLOW has failed with.
+SystemError not_opened(const std::filesystem::path& path, std::string_view action) {
+  if (errno != ELOOP) return SystemError(path.native(), action, errno);
+  return SystemError(fmt::format("{}: is a link, expected a file; remove it", path.native()),
+                     ELOOP);
+}
+
 size_t regular_size(int descriptor, const std::filesystem::path& path) {
   struct stat status;
   if (::fstat(descriptor, &status) != 0) throw SystemError(path.native(), "read", errno);
@@ -161,8 +168,9 @@ void AtomicFile::commit() {
 }
 
 void create_file(const std::filesystem::path& path) {
-  const Descriptor file{::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666)};
-  if (file.value < 0) throw SystemError(path.native(), "create", errno);
+  const Descriptor file{
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0666)};
+  if (file.value < 0) throw not_opened(path, "create");
   sync_name(path);
 }
 
@@ -292,8 +300,8 @@ std::span<std::byte> MappedFile::writable_bytes() {
 FileLock::FileLock(std::filesystem::path path, std::string_view refusal)
     : path_(std::move(path)), process_(::getpid()) {
   for (;;) {
-    descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-    if (descriptor_ < 0) throw SystemError(path_.native(), "open", errno);
+    descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+    if (descriptor_ < 0) throw not_opened(path_, "open");
     const int code = ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
     // The folder may have been replaced after the file was opened: another lock is there now.
     if (code == 0 && is_in_place()) return;
