@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -21,14 +22,19 @@ constexpr auto kSignOfLife = std::chrono::seconds(5);
 constexpr std::streamoff kTailBytes = 1 << 16;  // of a log, with its last line
 constexpr std::streamoff kReadBytes = 1 << 20;  // of a log, at once
 
+/// Whether there is this file; not where it is a link, or cannot be looked at.
+bool has_file(const fs::path& file) {
+  std::error_code failure;
+  return fs::is_regular_file(fs::symlink_status(file, failure));
+}
+
 /// Runs in the folder, by name. What a request names is looked up here and never becomes a path. A
-/// folder that cannot be looked into holds none.
+/// folder that cannot be looked into holds none, and a link, which may lead anywhere, is no run.
 std::map<std::string, fs::path> runs_in(const std::string& folder) {
   std::map<std::string, fs::path> runs;
   if (folder.empty()) return runs;
-  std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder))
-    if (fs::is_regular_file(entry.path() / MetricsLog::kFile, error))
+    if (!entry.is_symlink() && has_file(entry.path() / MetricsLog::kFile))
       runs.emplace(entry.path().filename().native(), entry.path());
   return runs;
 }
@@ -43,12 +49,6 @@ fs::path run_of(const Service& service, const Request& request) {
   return found->second;
 }
 
-/// Whether a run has this file; where it cannot be looked into, it has none.
-bool has_file(const fs::path& file) {
-  std::error_code failure;
-  return fs::exists(file, failure);
-}
-
 /// A file of the run that a request names, which not every run has.
 fs::path file_of_run(const Service& service, const Request& request, const char* name) {
   const fs::path file = run_of(service, request) / name;
@@ -58,17 +58,23 @@ fs::path file_of_run(const Service& service, const Request& request, const char*
 }
 
 /// The next whole lines of a file from byte `from` on, which is moved behind them; all that there
-/// are, in several calls.
+/// are, in several calls. Throws DataError on a line that is longer than what is read at once.
 std::vector<std::string> lines_after(const fs::path& file, std::streamoff& from) {
-  std::vector<std::string> lines;
   std::ifstream stream(file, std::ios::binary | std::ios::ate);
-  if (stream.tellg() < from) from = 0;  // the run began once more
+  const std::streamoff size = stream.tellg();
+  if (size < from) from = 0;  // the run began once more
   stream.seekg(from);
-  const std::streamoff end = from + kReadBytes;
-  for (std::string line; from < end && std::getline(stream, line) && !stream.eof();) {
-    from += std::ssize(line) + 1;
-    lines.push_back(std::move(line));
-  }
+  std::string bytes(std::clamp<std::streamoff>(size - from, 0, kReadBytes), '\0');
+  stream.read(bytes.data(), std::ssize(bytes));
+  bytes.resize(static_cast<size_t>(stream.gcount()));
+  std::vector<std::string> lines;
+  size_t begin = 0;
+  for (size_t end; (end = bytes.find('\n', begin)) != std::string::npos; begin = end + 1)
+    lines.push_back(bytes.substr(begin, end - begin));
+  if (lines.empty() && std::ssize(bytes) == kReadBytes)
+    throw DataError(file.native(), "the line from byte {} on has more than {} bytes", from,
+                    kReadBytes);
+  from += static_cast<std::streamoff>(begin);
   return lines;
 }
 

@@ -165,6 +165,14 @@ TEST(Routes, RunsAndTheirMetricsAsTheyGrow) {
   for (const char* name : {"empty", "..", "%2e%2e", "tiny%2F..%2Ftiny", "none"})
     EXPECT_EQ(tiny.ask("GET", std::string("/v1/runs/") + name + "/metrics").status, 404) << name;
 
+  std::filesystem::create_directories(folder / "long");
+  std::ofstream(folder / "long/metrics.jsonl") << std::string(1 << 20, 'x');
+  EXPECT_EQ(tiny.ask("GET", "/v1/runs/long/metrics").status, 500);
+  std::filesystem::create_symlink(folder / "tiny/report.html", folder / "long/report.html");
+  EXPECT_EQ(tiny.ask("GET", "/v1/runs/long/report").status, 404);
+  std::filesystem::create_symlink("tiny", folder / "link");
+  EXPECT_EQ(tiny.ask("GET", "/v1/runs/link/metrics").status, 404);
+
   RecordedEvents events(3);  // hangs up after the third
   std::thread writer([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
