@@ -152,6 +152,10 @@ Evaluate::Answer Evaluate::run(const ModelFolder& folder, const TextSource& sour
   if (processes) answer = total(*processes, answer);
   if (answer.by_position.tokens() == 0)
     throw DataError(data, "has fewer than two tokens, so there is nothing to predict");
+  if (!std::isfinite(answer.loss()))
+    throw std::runtime_error(
+        "the loss is not a finite number: the model's parameters are damaged, or its training "
+        "diverged");
   return answer;
 }
 

@@ -182,6 +182,11 @@ std::shared_ptr<SequenceModel> load(const std::filesystem::path& folder,
     const int64_t columns = parameter.dim() > 0 ? parameter.size(-1) : 1;
     const at::Tensor stored = taken(file, item.key());
     const bool matrix = std::ranges::find(matrices, item.key()) != matrices.end();
+    if (matrix && type == ops::WeightType::kInt8 && stored.is_floating_point() &&
+        !stored.isfinite().all().item<bool>())
+      throw DataError(file.path,
+                      "tensor '{}' contains a number that is not finite, which int8 cannot hold",
+                      item.key());
     if (!matrix || type == ops::WeightType::kFloat32) {
       parameter.copy_(matrix ? ops::as_floats(stored, columns) : stored);
     } else {

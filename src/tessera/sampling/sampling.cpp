@@ -140,8 +140,8 @@ TokenDistribution::TokenDistribution(std::span<const float> logits) : logits_(lo
   for (size_t token = 0; token < logits.size(); ++token) {
     if (std::isnan(logits[token]) || logits[token] == INFINITY)
       throw std::runtime_error(
-          fmt::format("the logit of token {} is {}: the model's parameters are damaged, or its "
-                      "training diverged",
+          fmt::format("the logit of token {} is {}: the model's parameters or the session that was "
+                      "loaded are damaged, or the training diverged",
                       token, logits[token]));
     if (logits[token] > logits[most_probable_]) most_probable_ = token;
   }

@@ -129,6 +129,24 @@ TEST_F(ModelFiles, DamagedWeights) {
         "has the size or offset -1"}});
 }
 
+TEST_F(ModelFiles, ParametersThatAreNoNumbers) {
+  const std::string weights = read_file(path("model/model.safetensors"));
+  uint64_t length = 0;
+  std::memcpy(&length, weights.data(), sizeof length);
+  auto header = json::parse(weights.substr(sizeof length, length));
+  header.erase("__metadata__");  // with the checksum
+  write_text(path("model/model.safetensors"),
+             with_header(header.dump(), std::string(weights.size() - sizeof length - length, -1)));
+  expect_refused(generate(), 1,
+                 "the model's parameters or the session that was loaded are damaged");
+  expect_refused(tessera({"eval", "--model", path("model"), "--data", path("text.txt")}), 1,
+                 "the loss is not a finite number: the model's parameters are damaged");
+  expect_refused(
+      tessera({"export", "--model", path("model"), "--weights", "int8", "--out", path("int8")}), 3,
+      "model.safetensors: tensor 'embedding' contains a number that is not finite");
+  EXPECT_FALSE(std::filesystem::exists(path("int8")));
+}
+
 TEST_F(ModelFiles, TokenizersOfOtherModels) {
   done({"tokenizer", "train", path("text.txt"), "--vocabulary", "300", "--out",
         path("model/tokenizer.json")});
