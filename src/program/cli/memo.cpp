@@ -87,7 +87,7 @@ void complete(const Command<jobs::Complete>& command) {
   const store::MemoStore store(command.store);
   const store::Question question = command.job.question(store);
   const InterruptGuard interrupt;
-  const Writing writing(store, question, !command.json);
+  Writing writing(store, question, !command.json);
   const auto answer =
       command.job.run(store, question, [&](const Written& written) { writing.add(written.text); });
   writing.end(answer.finish, answer.tokens.size());
@@ -107,8 +107,9 @@ std::string one_line(const std::string& text) {
 
 void print_places(const Command<jobs::Find>& command, const jobs::Find::Answer& found) {
   for (const auto& match : found.shown)
-    fmt::print("{}:{}: {}{}{}\n", match.document, match.line, match.goes_on_before ? "…" : "",
-               one_line(match.before + match.text + match.after), match.goes_on_after ? "…" : "");
+    TextOutput().write(fmt::format(
+        "{}:{}: {}{}{}\n", match.document, match.line, match.goes_on_before ? "…" : "",
+        one_line(match.before + match.text + match.after), match.goes_on_after ? "…" : ""));
   say("{} in {}{}\n", counted(found.places, "place"), counted(found.documents, "document"),
       found.places > std::ssize(found.shown) ? "; --limit 0 prints all" : "");
 }
@@ -135,7 +136,9 @@ void print_passages(const Command<jobs::Search>& command, const jobs::Search::An
 }
 
 void print_text(const Command<jobs::Show>& command, const jobs::Show::Answer& document) {
-  fmt::print("{}{}", document.text, document.text.ends_with('\n') ? "" : "\n");
+  TextOutput output;
+  output.write(document.text);
+  if (!document.text.ends_with('\n')) output.write("\n");
 }
 
 /// "2026-03-01 17:30" (UTC) of seconds since 1970; "-" of 0, where the time is not known.

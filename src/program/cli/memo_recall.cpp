@@ -80,7 +80,7 @@ bool answer(const store::QuestionedStore& store, const std::string& prompt,
             const store::RecallOptions& options, bool json) {
   const store::Question question = store::read_question(store, prompt, options);
   store::check_prompt(store, question.tokens.size());
-  const Writing writing(store, question, !json);
+  Writing writing(store, question, !json);
   store::RecitedText text(store.tokenizer(), question.rest);
   const store::Recall result =
       store::recall(store, question.tokens, options,
@@ -103,7 +103,7 @@ bool answer(hosts::StoresOfHosts& stores, const std::string& prompt,
   if (json) {
     print_json(hosts::json_of(stores, prompt, answer));
   } else {
-    const Writing writing(stores, answer.question, true, started);
+    Writing writing(stores, answer.question, true, started);
     store::RecitedText text(stores.tokenizer(), answer.question.rest);
     for (const memo::NextToken& token : answer.recall.tokens) writing.add(text.add(token.token));
     writing.end(answer.recall.finish, answer.recall.tokens.size());

@@ -79,13 +79,14 @@ class Writing {
   Writing(const store::QuestionedStore& store, const store::Question& question, bool visible,
           std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now());
 
-  void add(std::string_view text) const;
+  void add(std::string_view text);
   /// Prints how many tokens there were, how fast they came and why they end, on standard error.
-  void end(Finish end, size_t tokens) const;
+  void end(Finish end, size_t tokens);
 
  private:
   int64_t longest_;  // window
   bool visible_;
+  TextOutput output_;
   std::chrono::steady_clock::time_point started_;
 };
 

@@ -67,19 +67,19 @@ Writing::Writing(const store::QuestionedStore& store, const store::Question& que
       started_(started) {
   if (question.differences > 0)
     say("read as the stored text that differs in {}\n", counted(question.differences, "word"));
-  if (visible_) fmt::print("{}", question.text);
+  if (visible_) output_.write(question.text);
 }
 
-void Writing::add(std::string_view text) const {
+void Writing::add(std::string_view text) {
   if (!visible_) return;
-  fmt::print("{}", text);
+  output_.write(text);
   std::fflush(stdout);
 }
 
-void Writing::end(Finish end, size_t tokens) const {
+void Writing::end(Finish end, size_t tokens) {
   using Seconds = std::chrono::duration<double>;
   const double seconds = Seconds(std::chrono::steady_clock::now() - started_).count();
-  if (visible_) fmt::print("\n");
+  if (visible_) output_.write("\n");
   std::fflush(stdout);  // what follows goes another way
   std::string why;
   if (end == Finish::kEndOfText) why = "; the document ends here";

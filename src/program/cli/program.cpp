@@ -1,6 +1,7 @@
 #include "program/cli/program.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -10,7 +11,6 @@
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/machine.h"
-#include "tessera/base/utf8.h"
 #include "tessera/base/version.h"
 
 namespace tessera::cli {
@@ -118,6 +118,16 @@ config::Json with_settings(const std::vector<std::string>& settings) {
   config::Json config = config::Json::object();
   for (const auto& setting : settings) config::set_from_text(config, setting);
   return config;
+}
+
+void TextOutput::write(std::string_view piece) {
+  static const bool is_terminal = ::isatty(STDOUT_FILENO) == 1;
+  if (!is_terminal) return fmt::print("{}", piece);
+  std::string shown;
+  cutter_.append(piece, [&](std::string_view bytes, std::optional<char32_t>) {
+    shown += bytes == "\t" ? std::string(bytes) : utf8::printable(bytes);
+  });
+  fmt::print("{}", shown);
 }
 
 void print_json(const nlohmann::ordered_json& json) {

@@ -15,6 +15,7 @@
 
 #include "program/cli/verb.h"
 #include "tessera/base/progress.h"
+#include "tessera/base/utf8.h"
 
 namespace tessera::cli {
 
@@ -81,6 +82,18 @@ void check_typed(std::string_view option, const std::function<void()>& encode);
 
 /// What --set says, "key=value" each, as a configuration.
 config::Json with_settings(const std::vector<std::string>& settings);
+
+/// Writes texts of documents and models to standard output. A terminal, which is to obey none of
+/// them, is shown their control characters but line breaks and tabs as \xNN, and bytes that are not
+/// UTF-8; elsewhere they stay as they are.
+class TextOutput {
+ public:
+  /// The next piece of a text, which may end inside a character.
+  void write(std::string_view piece);
+
+ private:
+  utf8::CharacterCutter cutter_;  // for a terminal
+};
 
 /// One line of JSON on standard output. JSON holds UTF-8 only: any other byte becomes U+FFFD.
 void print_json(const nlohmann::ordered_json& json);

@@ -92,10 +92,10 @@ class Output {
       json["sample"] = sample;
       print_json(json);
     } else if (streams_) {
-      fmt::print("\n");
+      output_.write("\n");
     } else {
       if (command_.samples > 1 && printed_ > 0) fmt::print("---------------\n");
-      fmt::print("{}{}\n", prompt, generation.text);
+      output_.write(prompt + generation.text + "\n");
     }
     ++printed_;
     std::fflush(stdout);
@@ -107,14 +107,15 @@ class Output {
   }
 
  private:
-  static void show(std::string_view text) {
-    fmt::print("{}", text);
+  void show(std::string_view text) {
+    output_.write(text);
     std::fflush(stdout);
   }
 
   const GenerateCommand& command_;
   const ModelFolder& folder_;
   bool streams_;
+  TextOutput output_;
   int64_t tokens_ = 0, printed_ = 0;
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
 };
@@ -232,7 +233,7 @@ void write_beams(const GenerateCommand& command, const ModelFolder& folder) {
              {"log_probability", found.log_probability},
              {"score", found.score}});
       else
-        fmt::print("{:9.3f}  {}{}\n", found.score, prompt, text);
+        TextOutput().write(fmt::format("{:9.3f}  {}{}\n", found.score, prompt, text));
     }
     InterruptGuard::stop_if_interrupted("interrupted");
   }

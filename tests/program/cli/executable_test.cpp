@@ -104,5 +104,31 @@ TEST_F(ExecutableOnTexts, DoesWhatTheVerbsDo) {
   EXPECT_THAT(full.err, HasSubstr("File too large"));
 }
 
+/// What a document and a model hold is not to command the terminal that it is shown on.
+TEST_F(ExecutableOnTexts, ATerminalIsShownTheirControlCharacters) {
+  const std::string store = path("store");
+  write_text(path("texts"), "caf\xC3\xA9\t\x1b[31mred\x07\nthe old man and the sea\n");
+  done({"memo", "create", store, "--dimension", "64"});
+  done({"memo", "memorize", store, path("texts")});
+  EXPECT_EQ(tessera({"memo", "show", store, "texts"}).out, read_file(path("texts")));
+  const auto on_terminal = [](const Arguments& arguments) {
+    std::string command;
+    for (const std::string& word : command_line(arguments)) command += "'" + word + "' ";
+    return Process({"/usr/bin/script", "-qec", command, "/dev/null"}).wait().out;
+  };
+  const std::string shown = "caf\xC3\xA9\t\\x1b[31mred\\x07";
+  if (!std::filesystem::exists("/usr/bin/script")) GTEST_SKIP() << "needs script (util-linux)";
+  EXPECT_EQ(on_terminal({"memo", "show", store, "texts"}),
+            shown + "\r\nthe old man and the sea\r\n");
+  EXPECT_THAT(on_terminal({"memo", "find", store, "red"}), HasSubstr("\\x1b[31mred\\x07"));
+  for (const char* verb : {"recall", "complete"})
+    EXPECT_THAT(
+        on_terminal({"memo", verb, store, "--prompt", read_file(path("texts")).substr(0, 14)}),
+        HasSubstr(shown));
+  EXPECT_THAT(on_terminal({"generate", "--model", trained_model(), "--prompt", "\x1b[31mred",
+                           "--max-tokens", "2"}),
+              HasSubstr("\\x1b[31mred"));
+}
+
 }  // namespace
 }  // namespace tessera::cli

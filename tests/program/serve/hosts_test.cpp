@@ -379,6 +379,11 @@ TEST_F(StoresTogether, AreWithoutAHostWhoseAnswersAreDamaged) {
       {with_body("/readings", R"({"differences":0,"doubt":0,"likeness":0,"readings":[{"tokens":[],)"
                               R"("text":"a","rest":[]}]})"),
        "shorter than every window"},
+      {with_body(
+           "/readings",
+           R"({"differences":0,"doubt":0,"likeness":0,"readings":[{"tokens":[9,1,2,3,4,5,6,7],)"
+           R"("text":"a\t\n\u001b[2J","rest":[]}]})"),
+       "a text with control characters"},
       {with_body("/sources", R"({"sources":[]})"), "sources of 0 tokens"}};
   const PartServer a(folder_ / "a");
   const Json expected = recall_of(folder_ / "a", kPrompts[0]);

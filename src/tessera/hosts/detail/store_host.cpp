@@ -102,6 +102,13 @@ std::vector<int32_t> tokens_of(const AnswerFields& fields, int64_t vocabulary) {
   return tokens;
 }
 
+/// Whether a text has control characters other than white space, which its reader's terminal would
+/// obey.
+bool has_commands(std::string text) {
+  std::erase_if(text, [](char c) { return c >= '\t' && c <= '\r'; });
+  return !utf8::is_printable(text);
+}
+
 store::Question question_of(const json& value, const PartState& state) {
   const AnswerFields fields(value);
   store::Question question;
@@ -109,6 +116,7 @@ store::Question question_of(const json& value, const PartState& state) {
   if (std::ssize(question.tokens) < memo::window_lengths(state.config.memory).front())
     throw HostError("its answer has a reading that is shorter than every window");
   question.text = fields.text("text");
+  if (has_commands(question.text)) throw HostError("its answer has a text with control characters");
   for (const json& byte : fields.list("rest", kMostRest))
     question.rest += static_cast<char>(whole_number(byte, "a byte", 0, 255));
   return question;
