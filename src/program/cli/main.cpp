@@ -39,9 +39,18 @@ void* load(const std::string& library) {
   return nullptr;
 }
 
+/// Memory that stands for a file which another process has shortened cannot be read.
+void end_without_a_mapped_file(int) {
+  constexpr char kMessage[] =
+      "tessera: a mapped file was shortened by another process, or its disk failed\n";
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kMessage, sizeof kMessage - 1);
+  ::_exit(3);  // bad data
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::signal(SIGBUS, end_without_a_mapped_file);
   std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit on file sizes is an error, no crash
   tessera::cli::set_library_environment();
   const char* library = is_light(argc, argv) ? "libtessera_cli.so" : "libtessera_model_cli.so";

@@ -4,6 +4,7 @@
 
 #include "tessera/base/config.h"
 #include "tests/program/cli/tessera_program.h"
+#include "tests/program/serve/raw_client.h"
 
 namespace tessera::cli {
 namespace {
@@ -102,6 +103,27 @@ TEST_F(ExecutableOnTexts, DoesWhatTheVerbsDo) {
   const Outcome full = executable(train_arguments("full"), {.largest_file = 4096});
   EXPECT_EQ(full.status, 1);
   EXPECT_THAT(full.err, HasSubstr("File too large"));
+}
+
+/// The server has mapped the store's matrix, which the first question reads.
+TEST_F(ExecutableOnTexts, SaysThatAMappedFileWasShortened) {
+  const std::string store = path("store");
+  done({"memo", "create", store, "--dimension", "512"});
+  done({"memo", "memorize", store, path("text.txt")});
+  Process server(command_line({"serve", "--port", "0", "--store", "s=" + store}));
+  const std::string before = "http://127.0.0.1:";
+  std::string printed;
+  ASSERT_TRUE(server.wait_until([&] {
+    printed = server.output();
+    return printed.find(before) != std::string::npos && printed.ends_with('\n');
+  }));
+  const int port = std::stoi(printed.substr(printed.find(before) + before.size()));
+  std::filesystem::resize_file(path("store/memory.safetensors"), 0);
+  const serve::RawClient asking(port, serve::asking("POST", "/v1/stores/s/recall",
+                                                    R"({"prompt": "the cat sees the river."})"));
+  const Outcome run = server.wait();
+  EXPECT_EQ(run.status, 3);
+  EXPECT_THAT(run.err, HasSubstr("tessera: a mapped file was shortened by another process"));
 }
 
 /// What a document and a model hold is not to command the terminal that it is shown on.
