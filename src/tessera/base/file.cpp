@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <optional>
 #include <utility>
 
 #include "tessera/base/detail/new_names.h"
@@ -74,19 +75,20 @@ std::filesystem::path folder_of(const std::filesystem::path& path) {
   return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
 }
 
-/// Calls remove(name, left) for each file or folder that a killed process left in a folder, which
-/// was to get this name.
-template <typename Remove>
-void remove_left(const std::filesystem::path& folder, const Remove& remove) {
+/// Removes the files and folders that killed processes left in a folder and that were to get this
+/// name; without a name the files that were to get any.
+void remove_left(const std::filesystem::path& folder, const std::optional<std::string>& name) {
   std::error_code failure;
   for (const auto& entry : std::filesystem::directory_iterator(folder, failure)) {
-    const std::string name = entry.path().filename().native();
-    const size_t mark = name.rfind(kUnfinished);
-    if (mark == std::string::npos || mark + kUnfinished.size() + kRandom.size() != name.size())
+    const std::string found = entry.path().filename().native();
+    const size_t mark = found.rfind(kUnfinished);
+    if (mark == std::string::npos || mark + kUnfinished.size() + kRandom.size() != found.size() ||
+        (name && found.substr(0, mark) != *name))
       continue;
     const Descriptor left{::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
-    if (left.value >= 0 && ::flock(left.value, LOCK_EX | LOCK_NB) == 0)
-      remove(name.substr(0, mark), entry.path());
+    if (left.value < 0 || ::flock(left.value, LOCK_EX | LOCK_NB) != 0) continue;
+    std::error_code stays;
+    name ? std::filesystem::remove_all(entry, stays) : std::filesystem::remove(entry, stays);
   }
 }
 
@@ -198,17 +200,11 @@ bool lock_unfinished(int descriptor) {
 }
 
 void remove_unfinished(const std::filesystem::path& path) {
-  remove_left(folder_of(path), [&](const std::string& name, const std::filesystem::path& left) {
-    std::error_code failure;
-    if (name == path.filename()) std::filesystem::remove_all(left, failure);
-  });
+  remove_left(folder_of(path), path.filename().native());
 }
 
 void remove_unfinished_files(const std::filesystem::path& folder) {
-  remove_left(folder, [](const std::string&, const std::filesystem::path& left) {
-    std::error_code failure;
-    std::filesystem::remove(left, failure);
-  });
+  remove_left(folder, std::nullopt);
 }
 
 void create_folders(const std::filesystem::path& folder) {
