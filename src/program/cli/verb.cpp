@@ -126,12 +126,17 @@ std::string message_of(const CLI::ParseError& error) {
 
 /// Whether all of `text` is a number that fits its type.
 template <typename Number>
-bool read_number(const std::string& text, Number& value) {
+bool read_value(const std::string& text, Number& value) {
   const auto number = number_from<Number>(text);
   if (!number) return false;
   if constexpr (std::is_floating_point_v<Number>)
     if (!std::isfinite(*number)) return false;
   value = *number;
+  return true;
+}
+
+bool read_value(const std::string& text, std::string& value) {
+  value = text;
   return true;
 }
 
@@ -150,7 +155,7 @@ struct Option::State {
 
   bool within_bounds(const std::string& text) const {
     double number = 0;
-    return !read_number(text, number) || (number >= lower && number <= upper);
+    return !read_value(text, number) || (number >= lower && number <= upper);
   }
   std::string allowed() const {
     if (!most.empty()) return fmt::format("{} from {} to {}", expected, least, most);
@@ -227,86 +232,34 @@ Option Verb::add(const std::string& name, const std::string& help, const std::st
   return Option(state);
 }
 
-Option Verb::option(const std::string& name, std::string& value, const std::string& help) {
-  return add(name, help, value,
-             {.type = "TEXT",
-              .expected = "a text that is not empty",
-              .read = [&value](const std::string& text) {
-                value = text;
-                return !text.empty();
-              }});
-}
-
-Option Verb::option(const std::string& name, std::optional<std::string>& value,
-                    const std::string& help) {
-  return add(name, help, "", {.type = "TEXT", .read = [&value](const std::string& text) {
-                                value = text;
-                                return true;
-                              }});
-}
-
-Option Verb::option(const std::string& name, std::vector<std::string>& values,
-                    const std::string& help) {
-  const auto append = [&values, first = true](const std::string& text) mutable {
-    if (std::exchange(first, false)) values.clear();  // the default
-    values.push_back(text);
-    return true;
-  };
-  return add(name, help, "", {.type = "TEXT", .read = append, .repeats = true});
-}
-
-template <typename Number, typename Target>
-Option Verb::add_number(const std::string& name, Target& value, const std::string& help,
-                        const std::string& initial) {
-  Option::State state{.type = "FLOAT", .expected = "a number"};
-  if constexpr (std::is_integral_v<Number>)
+/// Value: what one text is, the target itself or one of those that it holds.
+template <typename Value, typename Target>
+Option Verb::add_value(const std::string& name, Target& target, const std::string& help) {
+  constexpr bool kIsOne = std::is_same_v<Target, Value>;
+  constexpr bool kSeveral = std::is_same_v<Target, std::vector<Value>>;
+  Option::State state{.type = "FLOAT", .expected = "a number", .repeats = kSeveral};
+  if constexpr (std::is_same_v<Value, std::string>)
+    state = {.type = "TEXT", .expected = "a text that is not empty", .repeats = kSeveral};
+  else if constexpr (std::is_integral_v<Value>)
     state = {.type = "INT",
              .expected = "a whole number",
-             .least = std::to_string(std::numeric_limits<Number>::min()),
-             .most = std::to_string(std::numeric_limits<Number>::max())};
-  constexpr bool kSeveral = std::is_same_v<Target, std::vector<Number>>;
-  state.repeats = kSeveral;
-  state.read = [&value](const std::string& text) {
-    Number number{};
-    if (!read_number(text, number)) return false;
-    if constexpr (kSeveral)
-      value.push_back(number);
-    else
-      value = number;
+             .least = std::to_string(std::numeric_limits<Value>::min()),
+             .most = std::to_string(std::numeric_limits<Value>::max()),
+             .repeats = kSeveral};
+  state.read = [&target, first = true](const std::string& text) mutable {
+    Value value{};
+    if (!read_value(text, value) || (kIsOne && text.empty())) return false;
+    if constexpr (!kSeveral) {
+      target = value;
+    } else {
+      if (std::exchange(first, false)) target.clear();  // the default
+      target.push_back(value);
+    }
     return true;
   };
+  std::string initial;
+  if constexpr (kIsOne) initial = fmt::format("{}", target);
   return add(name, help, initial, std::move(state));
-}
-
-Option Verb::option(const std::string& name, int32_t& value, const std::string& help) {
-  return add_number<int32_t>(name, value, help, std::to_string(value));
-}
-
-Option Verb::option(const std::string& name, int64_t& value, const std::string& help) {
-  return add_number<int64_t>(name, value, help, std::to_string(value));
-}
-
-Option Verb::option(const std::string& name, uint64_t& value, const std::string& help) {
-  return add_number<uint64_t>(name, value, help, std::to_string(value));
-}
-
-Option Verb::option(const std::string& name, double& value, const std::string& help) {
-  return add_number<double>(name, value, help, fmt::format("{}", value));
-}
-
-Option Verb::option(const std::string& name, std::optional<int64_t>& value,
-                    const std::string& help) {
-  return add_number<int64_t>(name, value, help, "");
-}
-
-Option Verb::option(const std::string& name, std::optional<double>& value,
-                    const std::string& help) {
-  return add_number<double>(name, value, help, "");
-}
-
-Option Verb::option(const std::string& name, std::vector<int64_t>& values,
-                    const std::string& help) {
-  return add_number<int64_t>(name, values, help, "");
 }
 
 Option Verb::add_choice(const std::string& name, const std::string& help,
@@ -351,7 +304,7 @@ std::vector<Option> Verb::add_fields(const std::vector<config::Field>& fields,
     std::string name(field.name);
     std::replace(name.begin(), name.end(), '_', '-');
     if (std::ranges::find(arguments, field.name) == arguments.end()) name = "--" + name;
-    Option option = add_field(name, option_help(field.help), field);
+    Option option = add_field(name, option_help(field.help), field.value);
     if (field.demand.required) option.required();
     if (std::isfinite(field.demand.most))
       option.between(field.demand.least, field.demand.most);
@@ -363,21 +316,24 @@ std::vector<Option> Verb::add_fields(const std::vector<config::Field>& fields,
 }
 
 Option Verb::add_field(const std::string& name, const std::string& help,
-                       const config::Field& field) {
-  if (const auto* choice = std::get_if<config::EnumField>(&field.value))
-    return add_choice(name, help, choice->names,
-                      std::string(choice->names[choice->read(choice->member)]),
-                      [choice = *choice](size_t chosen) { choice.write(choice.member, chosen); });
+                       const decltype(config::Field::value)& field) {
   return std::visit(
       [&]<typename Value>(const Value& value) -> Option {
-        if constexpr (std::is_same_v<Value, bool*>)
-          return flag(name, *value, help);
-        else if constexpr (requires { option(name, *value, help); })
-          return option(name, *value, help);
-        else
+        using Target = std::remove_pointer_t<Value>;
+        if constexpr (std::is_same_v<Value, config::EnumField>)
+          return add_choice(name, help, value.names,
+                            std::string(value.names[value.read(value.member)]),
+                            [value](size_t chosen) { value.write(value.member, chosen); });
+        else if constexpr (std::is_same_v<Value, std::vector<config::Field>>)
           throw std::logic_error(fmt::format("{} is no value for a command line", name));
+        else if constexpr (std::is_same_v<Target, bool>)
+          return flag(name, *value, help);
+        else if constexpr (std::is_arithmetic_v<Target> || std::is_same_v<Target, std::string>)
+          return add_value<Target>(name, *value, help);
+        else
+          return add_value<typename Target::value_type>(name, *value, help);
       },
-      field.value);
+      field);
 }
 
 void Verb::read_environment(const std::string& prefix) {

@@ -96,24 +96,14 @@ class Verb {
   /// A verb below this one.
   Verb& verb(std::string_view name, std::string_view help);
 
-  Option option(const std::string& name, std::string& value, const std::string& help);
-  Option option(const std::string& name, std::optional<std::string>& value,
-                const std::string& help);
-  Option option(const std::string& name, int32_t& value, const std::string& help);
-  Option option(const std::string& name, int64_t& value, const std::string& help);
-  Option option(const std::string& name, uint64_t& value, const std::string& help);
-  Option option(const std::string& name, double& value, const std::string& help);
-  Option option(const std::string& name, std::optional<int64_t>& value, const std::string& help);
-  Option option(const std::string& name, std::optional<double>& value, const std::string& help);
-  /// May be given several times, and several values at a time.
-  Option option(const std::string& name, std::vector<std::string>& values, const std::string& help);
-  Option option(const std::string& name, std::vector<int64_t>& values, const std::string& help);
-  /// One of the names of an enum.
-  template <config::NamedEnum Enum>
-  Option option(const std::string& name, Enum& value, const std::string& help) {
-    const auto names = enum_names(value);
-    return add_choice(name, help, names, std::string(names[static_cast<size_t>(value)]),
-                      [&value](size_t chosen) { value = static_cast<Enum>(chosen); });
+  /// A number, a text, one of the names of an enum, or several numbers or texts: such an option may
+  /// be given several times, and several values at a time.
+  template <typename Value>
+  Option option(const std::string& name, Value& value, const std::string& help) {
+    if constexpr (config::NamedEnum<Value>)
+      return add_field(name, help, config::enum_field(value));
+    else
+      return add_field(name, help, &value);
   }
   template <config::NamedEnum Enum>
   Option option(const std::string& name, std::optional<Enum>& value, const std::string& help) {
@@ -156,15 +146,15 @@ class Verb {
   Verb(CLI::App* app, const Verb* above);
   Option add(const std::string& name, const std::string& help, const std::string& initial,
              Option::State value);
-  template <typename Number, typename Target>
-  Option add_number(const std::string& name, Target& value, const std::string& help,
-                    const std::string& initial);
+  template <typename Value, typename Target>
+  Option add_value(const std::string& name, Target& target, const std::string& help);
   Option add_choice(const std::string& name, const std::string& help,
                     std::span<const std::string_view> names, const std::string& initial,
                     std::function<void(size_t)> choose);
   std::vector<Option> add_fields(const std::vector<config::Field>& fields,
                                  const std::vector<std::string_view>& arguments);
-  Option add_field(const std::string& name, const std::string& help, const config::Field& field);
+  Option add_field(const std::string& name, const std::string& help,
+                   const decltype(config::Field::value)& value);
   std::string full_name() const;
   const Verb& chosen() const;
   const Verb* find(const std::string& name) const;
