@@ -29,7 +29,7 @@ using Tokens = std::vector<int32_t>;
 
 /// What the memory says comes next, token by token, as long as it was stored for certain.
 Tokens recite(const tessera::memo::TextMemory& memory, const Tokens& prompt) {
-  const std::vector<double> prior(static_cast<size_t>(memory.config().vocabulary), 1.0);
+  const std::vector<double> prior(memory.config().vocabulary, 1.0);
   const tessera::memo::LikelihoodDecoder decoder(prior, memory.noise(), /*error_rate=*/0.001);
   tessera::memo::TextReader reader(memory);
   for (const int32_t token : prompt) reader.append(token);

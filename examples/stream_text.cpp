@@ -30,7 +30,7 @@ tessera::Tokens continue_by_hand(tessera::LanguageModel& model, const tessera::T
   tessera::StreamingSession session(model, tessera::natural_reading(model));
   at::Tensor logits = session.add({prompt});  // [1, V]
   tessera::Tokens written;
-  while (static_cast<int64_t>(written.size()) < kTokens) {
+  while (std::ssize(written) < kTokens) {
     written.push_back(logits.argmax(1).item<int64_t>());
     logits = session.step({written.back()});
   }

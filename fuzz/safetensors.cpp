@@ -24,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     [[maybe_unused]] static volatile unsigned sink;
     sink = sum;
     const auto stream = TokenStream::open(path);
-    std::vector<int64_t> ids(static_cast<size_t>(stream.size()));
+    std::vector<int64_t> ids(stream.size());
     stream.read(0, ids);
   } catch (const DataError&) {
   }

@@ -40,8 +40,8 @@ std::vector<int8_t> numbers(int64_t count, int limit) {
 void add_sign_pairs(benchmark::State& state) {
   static const double peak = bench::sign_product_peak();
   const int64_t d = state.range(0);
-  const std::vector<uint64_t> words(static_cast<size_t>(kPairs * d / 64), 0x5bd1e995a3c4f917);
-  std::vector<int32_t> entries(static_cast<size_t>(d * d));
+  const std::vector<uint64_t> words(kPairs * d / 64, 0x5bd1e995a3c4f917);
+  std::vector<int32_t> entries(d * d);
   measure(state, static_cast<double>(kPairs * d * d), peak, [&] {
     add_outer_products(SignRows{words, d}, SignRows{words, d}, 1, entries.data());
   });
@@ -51,7 +51,7 @@ void add_byte_pairs(benchmark::State& state) {
   static const double peak = bench::byte_product_peak();
   const int64_t d = state.range(0);
   const auto keys = numbers(kPairs * d, 127), values = numbers(kPairs * d, 7);
-  std::vector<int32_t> entries(static_cast<size_t>(d * d));
+  std::vector<int32_t> entries(d * d);
   measure(state, static_cast<double>(kPairs * d * d), peak,
           [&] { add_outer_products(keys, values, d, d, 1, entries.data()); });
 }
@@ -60,8 +60,8 @@ void add_byte_pairs(benchmark::State& state) {
 void read(benchmark::State& state) {
   const int64_t d = state.range(0), queries = state.range(1);
   const auto keys = numbers(queries * d, 127);
-  const std::vector<int32_t> entries(static_cast<size_t>(d * d), 1234567);
-  std::vector<float> values(static_cast<size_t>(queries * d));
+  const std::vector<int32_t> entries(d * d, 1234567);
+  std::vector<float> values(queries * d);
   static const double bandwidth = bench::read_bandwidth();
   measure(state, static_cast<double>(4 * d * d), bandwidth,
           [&] { read_outer_products(keys, entries.data(), d, d, values.data()); });

@@ -32,7 +32,7 @@ constexpr int64_t kRow = 1024;  // tokens of a row of the authors' code
 
 std::vector<int32_t> random_tokens(int64_t count) {
   RandomStream random(1);
-  std::vector<int32_t> tokens(static_cast<size_t>(count));
+  std::vector<int32_t> tokens(count);
   for (auto& token : tokens) token = static_cast<int32_t>(random.below(kVocabulary));
   return tokens;
 }
@@ -89,8 +89,7 @@ void memorize_text(benchmark::State& state, WindowCodeKind code) {
                       byte_peak = bench::byte_product_peak();
   TextMemory memory(config(code, state.range(0)));
   const auto text = random_tokens(8 * kRow);
-  const double rate =
-      measure(state, static_cast<int64_t>(text.size()), [&] { memory.memorize(one_piece(text)); });
+  const double rate = measure(state, std::ssize(text), [&] { memory.memorize(one_piece(text)); });
   const double peak = code == WindowCodeKind::kBound ? sign_peak : byte_peak;
   if (peak > 0)
     state.counters["of peak"] = rate * products(code, static_cast<double>(state.range(0))) / peak;
@@ -132,8 +131,7 @@ void recall_batch(benchmark::State& state, WindowCodeKind code) {
   const int64_t batch = state.range(1);
   const auto text = random_tokens(4096);
   std::vector<std::span<const int32_t>> contexts;
-  for (int64_t i = 0; i < batch; ++i)
-    contexts.push_back(std::span(text).subspan(static_cast<size_t>(13 * i), kWindow));
+  for (int64_t i = 0; i < batch; ++i) contexts.push_back(std::span(text).subspan(13 * i, kWindow));
   measure(state, batch, [&] { benchmark::DoNotOptimize(recall_contexts(memory, contexts)); });
 }
 

@@ -80,7 +80,7 @@ std::vector<Question> questions_of(const Sample& sample) {
     const Tokens& document = sample.documents[random.below(sample.documents.size())];
     if (!is_long(document)) continue;
     const size_t place = kContext + random.below(document.size() - kContext);
-    const auto end = document.begin() + static_cast<int64_t>(place);
+    const auto end = document.begin() + place;
     questions.push_back({{end - kContext, end}, *end});
   }
   return questions;
@@ -203,8 +203,7 @@ Held hold_in_suffixes(const Sample& sample) {
   const double seconds = cpu_seconds() - before;
   const Answer answer = [text, order, from](const Question& question) {
     for (size_t length = kContext; length > 0; --length) {
-      const std::vector<uint16_t> sought(question.context.end() - static_cast<int64_t>(length),
-                                         question.context.end());
+      const std::vector<uint16_t> sought(question.context.end() - length, question.context.end());
       const auto less = [](const auto& a, const auto& b) {
         return std::ranges::lexicographical_compare(a, b);
       };

@@ -80,11 +80,11 @@ struct Measured {
 
 Measured measure(const Documents& documents, int64_t dimension, int64_t vocabulary) {
   memo::TextMemory memory({.dimension = dimension, .vocabulary = vocabulary, .seed = 1});
-  std::vector<double> prior(static_cast<size_t>(vocabulary), 1.0);
+  std::vector<double> prior(vocabulary, 1.0);
   std::vector<std::pair<size_t, size_t>> places;
   for (size_t n = 0; n < documents.size(); ++n) {
     memory.memorize(memo::one_piece(documents[n]));
-    for (const int32_t token : documents[n]) prior[static_cast<size_t>(token)] += 1;
+    for (const int32_t token : documents[n]) prior[token] += 1;
     for (size_t i = kShortest; i < documents[n].size(); ++i) places.emplace_back(n, i);
   }
   RandomStream random(7);

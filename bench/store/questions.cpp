@@ -86,14 +86,12 @@ std::string with_spaces(std::string text) {
 std::string with_error(const std::string& text, const std::string& word) {
   const auto words = store::words_of(text);
   const auto& middle = words[words.size() / 2];
-  return text.substr(0, static_cast<size_t>(middle.begin)) + word +
-         text.substr(static_cast<size_t>(middle.end));
+  return text.substr(0, middle.begin) + word + text.substr(middle.end);
 }
 
 bool is_right(const store::MemoStore& store, const store::Question& question,
               const std::string& next) {
-  if (static_cast<int64_t>(question.tokens.size()) < store.memory().window_lengths().front())
-    return false;
+  if (std::ssize(question.tokens) < store.memory().window_lengths().front()) return false;
   std::string text;
   for (const auto& token : store::recall(store, question.tokens, {.tokens = 12}).tokens)
     text += store.tokenizer().token_bytes(token.token);
@@ -140,15 +138,14 @@ void ask_with_slips(const store::MemoStore& store, const std::vector<std::string
       if (all.size() < length + 12) continue;
       Words words;
       for (size_t i = 1; i <= length; ++i)
-        words.push_back(part.substr(static_cast<size_t>(all[i].begin),
-                                    static_cast<size_t>(all[i].end - all[i].begin)));
-      const std::string next = part.substr(static_cast<size_t>(all[length].end), 60);
+        words.push_back(part.substr(all[i].begin, all[i].end - all[i].begin));
+      const std::string next = part.substr(all[length].end, 60);
       const size_t place =
           1 + random.below(length - 2);  // not the last: the text goes on behind it
       slip(words, place, (place + 1 + random.below(length - 2)) % (length - 1));
       ++asked;
       const auto question = store::read_question(store, fmt::format("{}", fmt::join(words, " ")));
-      if (static_cast<int64_t>(question.tokens.size()) < store.memory().window_lengths().front()) {
+      if (std::ssize(question.tokens) < store.memory().window_lengths().front()) {
         ++none;
         continue;
       }

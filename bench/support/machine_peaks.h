@@ -77,12 +77,12 @@ inline double byte_product_peak() {
 /// Bytes read a second from a buffer far larger than the caches.
 inline double read_bandwidth() {
   const std::vector<int64_t> buffer(size_t{1} << 26, 1);  // 512 MiB
-  const auto size = static_cast<int64_t>(buffer.size());
+  const auto size = std::ssize(buffer);
   volatile int64_t total = 0;
   return best_rate(8.0 * static_cast<double>(size), [&] {
     int64_t sum = 0;
 #pragma omp parallel for simd reduction(+ : sum)
-    for (int64_t i = 0; i < size; ++i) sum += buffer[static_cast<size_t>(i)];
+    for (int64_t i = 0; i < size; ++i) sum += buffer[i];
     total = sum;
   });
 }

@@ -28,7 +28,7 @@ using test::TemporaryFolder;
 using testing::HasSubstr;
 
 size_t entries(const std::filesystem::path& folder) {
-  return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
+  return std::distance(std::filesystem::directory_iterator(folder), {});
 }
 
 TEST(AtomicFile, AppearsWholeOrNotAtAll) {

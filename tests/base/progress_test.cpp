@@ -108,7 +108,7 @@ std::string drawn_on_terminal(const std::string& label, const std::string& note)
   while (!text.ends_with(end)) {
     const ssize_t got = ::read(master, part, sizeof part);
     if (got <= 0) break;
-    text.append(part, static_cast<size_t>(got));
+    text.append(part, got);
   }
   if (text.ends_with(end)) text.pop_back();
   std::fclose(terminal);

@@ -34,7 +34,7 @@ class TokenStreamFile : public testing::Test {
 };
 
 std::vector<int64_t> all(const TokenStream& stream) {
-  std::vector<int64_t> ids(static_cast<size_t>(stream.size()));
+  std::vector<int64_t> ids(stream.size());
   stream.read(0, ids);
   return ids;
 }
@@ -165,7 +165,7 @@ TEST(WindowSampler, EveryPlaceIsEquallyLikely) {
   std::array<int, 4> counts{};
   for (int64_t step = 0; step < 400; ++step) {
     const auto batch = sampler.batch(step);
-    for (size_t row = 0; row < 10; ++row) ++counts.at(static_cast<size_t>(batch.inputs[row * 2]));
+    for (size_t row = 0; row < 10; ++row) ++counts.at(batch.inputs[row * 2]);
   }
   for (int count : counts) EXPECT_NEAR(count, 1000, 137);
 }

@@ -39,7 +39,7 @@ std::vector<Hypothesis> every_text(LanguageModel& model, int64_t longest, double
       longer.log_probability += next[token].item<double>();
       longer.score = longer.log_probability / std::pow(longer.tokens.size(), exponent);
       longer.ended = token == kEnd;
-      if (longer.ended || static_cast<int64_t>(longer.tokens.size()) == longest)
+      if (longer.ended || std::ssize(longer.tokens) == longest)
         all.push_back(longer);
       else
         extend(longer);

@@ -99,7 +99,7 @@ TEST(Evaluation, StreamingPredictsFromEverythingBefore) {
   evaluate_text(*model, tensor_of(text), {.reading = Reading::kStreaming}, losses,
                 [&](int64_t predicted) { done = predicted; });
   const auto scores = score_texts(*model, {text})[0];
-  ASSERT_EQ(losses.positions(), static_cast<int64_t>(text.size()) - 1);
+  ASSERT_EQ(losses.positions(), std::ssize(text) - 1);
   EXPECT_EQ(done, losses.tokens());
   for (int64_t position = 0; position < losses.positions(); ++position)
     EXPECT_NEAR(losses.at(position), -*scores[position + 1].log_probability, 1e-4) << position;

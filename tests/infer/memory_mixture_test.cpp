@@ -76,7 +76,7 @@ TEST(MemoryMixture, WeighsAndLearnsByHand) {
   mixture.mix(mixed);
   double sum = 0;
   for (size_t y = 0; y < 3; ++y) {
-    EXPECT_NEAR(mixed[y], logits[y] + mixture.log_gain(static_cast<int64_t>(y)), 1e-6);
+    EXPECT_NEAR(mixed[y], logits[y] + mixture.log_gain(y), 1e-6);
     sum += std::exp(mixed[y]);
   }
   EXPECT_NEAR(sum, 1, 1e-6);

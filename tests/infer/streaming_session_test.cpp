@@ -31,7 +31,7 @@ Tokens next_tokens(const StreamingSession& session) {
 
 void expect_recomputed(LanguageModel& model, const StreamingSession& session,
                        const at::Tensor& logits, size_t window = SIZE_MAX) {
-  ASSERT_EQ(logits.size(0), static_cast<int64_t>(session.tokens().size()));
+  ASSERT_EQ(logits.size(0), std::ssize(session.tokens()));
   for (size_t row = 0; row < session.tokens().size(); ++row)
     EXPECT_LT(largest_difference(logits[row], recomputed(model, session.tokens()[row], window)),
               1e-4)

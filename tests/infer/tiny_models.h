@@ -60,7 +60,7 @@ inline std::shared_ptr<LanguageModel> tiny_gpt(Positions positions) {
 
 /// A model whose logits are these, whatever it has read.
 inline std::shared_ptr<LanguageModel> fixed_logits(const std::vector<float>& logits) {
-  const GptConfig config{.vocabulary = static_cast<int64_t>(logits.size()),
+  const GptConfig config{.vocabulary = std::ssize(logits),
                          .window = kWindow,
                          .layers = 1,
                          .heads = 1,

@@ -17,8 +17,7 @@ using test::sign_at;
 
 /// A memory whose entries are all `entry`.
 ExactCorrelationMemory filled(int64_t rows, int64_t columns, int32_t entry) {
-  const auto entries =
-      std::make_shared<std::vector<int32_t>>(static_cast<size_t>(rows * columns), entry);
+  const auto entries = std::make_shared<std::vector<int32_t>>(rows * columns, entry);
   return ExactCorrelationMemory::from_bytes(rows, columns, 32,
                                             std::as_writable_bytes(std::span(*entries)), entries);
 }
@@ -29,8 +28,7 @@ TEST(ExactCorrelationMemory, HandExample) {
   memory.store(keys, values);
   // [1 2]^T [5 0 -1] + [-3 4]^T [2 1 0]
   const std::vector<int64_t> expected = {-1, -3, -1, 18, 4, -2};
-  for (int64_t i = 0; i < 6; ++i)
-    EXPECT_EQ(memory.entry(i / 3, i % 3), expected[static_cast<size_t>(i)]) << i;
+  for (int64_t i = 0; i < 6; ++i) EXPECT_EQ(memory.entry(i / 3, i % 3), expected[i]) << i;
   std::vector<float> read(3);
   memory.retrieve(std::vector<int8_t>{1, 2}, read);
   EXPECT_EQ(read, (std::vector<float>{35, 5, -5}));
@@ -74,8 +72,7 @@ TEST(ExactCorrelationMemory, BytePairsAreTheirProducts) {
           for (int64_t j = 0; j < columns; ++j) {
             int64_t expected = 0;
             for (int64_t n = 0; n < count; ++n)
-              expected += int64_t{keys[static_cast<size_t>(n * rows + i)]} *
-                          values[static_cast<size_t>(n * columns + j)];
+              expected += int64_t{keys[n * rows + i]} * values[n * columns + j];
             ASSERT_EQ(memory.entry(i, j), expected) << count << " " << i << " " << j;
           }
       }
@@ -87,7 +84,7 @@ TEST(ExactCorrelationMemory, HoldsTheSameInAnyOrderAndBatching) {
   const auto keys = random_numbers<int8_t>(random, count * d),
              values = random_numbers<int8_t>(random, count * d);
   const auto row = [&](const std::vector<int8_t>& all, int64_t first, int64_t rows) {
-    return std::span(all).subspan(static_cast<size_t>(first * d), static_cast<size_t>(rows * d));
+    return std::span(all).subspan(first * d, rows * d);
   };
   ExactCorrelationMemory at_once(d, d), backwards(d, d), other(d, d);
   at_once.store(keys, values);
@@ -182,7 +179,7 @@ TEST(ExactCorrelationMemory, OfPackedShortNumbersIsTheSame) {
   EXPECT_EQ(packed.packing(), packing);
   for (const int64_t n : {1, 3, 4, 40}) {  // 40: by planes
     const auto queries = random_numbers<int8_t>(random, n * kRows);
-    std::vector<float> read(static_cast<size_t>(n * kColumns)), expected = read;
+    std::vector<float> read(n * kColumns), expected = read;
     packed.retrieve(queries, read);
     memory.retrieve(queries, expected);
     EXPECT_EQ(read, expected) << n;

@@ -41,15 +41,15 @@ TEST_P(IntegerLoopsTest, SignTransposeMovesEveryBitOnce) {
     for (const int64_t panels : {1, 3, 8, 9}) {
       const auto rows = random_words(random_, count * panels);
       const int64_t groups = (count + 63) / 64;
-      std::vector<uint64_t> columns(static_cast<size_t>(panels * groups * 64), ~uint64_t{0});
+      std::vector<uint64_t> columns(panels * groups * 64, ~uint64_t{0});
       sign_transpose({count, panels, rows.data(), columns.data()}, GetParam());
       for (int64_t p = 0; p < panels; ++p)
         for (int64_t g = 0; g < groups; ++g)
           for (int64_t c = 0; c < 64; ++c) {
             uint64_t expected = 0;
             for (int64_t n = 64 * g; n < std::min(count, 64 * g + 64); ++n)
-              expected |= (rows[static_cast<size_t>(n * panels + p)] >> c & 1) << (n - 64 * g);
-            ASSERT_EQ(columns[static_cast<size_t>((p * groups + g) * 64 + c)], expected)
+              expected |= (rows[n * panels + p] >> c & 1) << (n - 64 * g);
+            ASSERT_EQ(columns[(p * groups + g) * 64 + c], expected)
                 << count << " " << panels << " " << p << " " << g << " " << c;
           }
     }
@@ -63,8 +63,8 @@ TEST_P(IntegerLoopsTest, SignProductsCountEqualAndDifferentSigns) {
         const auto keys = random_words(random_, pairs * row_panels),
                    values = random_words(random_, pairs * column_panels);
         const int64_t group_words = (pairs + 63) / 64 * 64;
-        std::vector<uint64_t> key_columns(static_cast<size_t>(row_panels * group_words)),
-            value_columns(static_cast<size_t>(column_panels * group_words));
+        std::vector<uint64_t> key_columns(row_panels * group_words),
+            value_columns(column_panels * group_words);
         sign_transpose({pairs, row_panels, keys.data(), key_columns.data()}, GetParam());
         sign_transpose({pairs, column_panels, values.data(), value_columns.data()}, GetParam());
         auto entries = random_numbers<int32_t>(random_, rows * columns, -9, 9);
@@ -75,11 +75,11 @@ TEST_P(IntegerLoopsTest, SignProductsCountEqualAndDifferentSigns) {
                         GetParam());
         for (int64_t i = 0; i < rows; i += 5)
           for (int64_t j = 0; j < columns; j += 3) {
-            int64_t expected = before[static_cast<size_t>(i * columns + j)];
+            int64_t expected = before[i * columns + j];
             for (int64_t n = 0; n < pairs; ++n)
               expected +=
                   sign_at(keys.data(), n * rows + i) * sign_at(values.data(), n * columns + j);
-            ASSERT_EQ(entries[static_cast<size_t>(i * columns + j)], expected) << i << " " << j;
+            ASSERT_EQ(entries[i * columns + j], expected) << i << " " << j;
           }
       }
 }
@@ -94,15 +94,14 @@ void expect_exact_sums(const Loop& read, simd::InstructionSet set) {
       for (const int64_t columns : {1, 15, 64, 201}) {
         const auto keys = random_numbers<int8_t>(random, queries * rows, -128, 127);
         const auto entries = random_numbers<Entry>(random, rows * columns, -kMost, kMost);
-        std::vector<float> values(static_cast<size_t>(queries * columns));
+        std::vector<float> values(queries * columns);
         read({queries, rows, columns, keys.data(), entries.data(), values.data()}, set);
         for (int64_t q = 0; q < queries; ++q)
           for (int64_t j = 0; j < columns; ++j) {
             int64_t sum = 0;
             for (int64_t i = 0; i < rows; ++i)
-              sum += int64_t{keys[static_cast<size_t>(q * rows + i)]} *
-                     entries[static_cast<size_t>(i * columns + j)];
-            ASSERT_EQ(values[static_cast<size_t>(q * columns + j)], static_cast<float>(sum))
+              sum += int64_t{keys[q * rows + i]} * entries[i * columns + j];
+            ASSERT_EQ(values[q * columns + j], static_cast<float>(sum))
                 << queries << " " << rows << " " << columns;
           }
       }
@@ -117,18 +116,18 @@ TEST_P(IntegerLoopsTest, DigitPlanesAddUpToTheEntries) {
   std::vector<int32_t> entries = {0, 1, -1, 63, 64, -64, -65, 8127, -8127, INT32_MAX, -INT32_MAX};
   for (const int32_t entry : random_numbers<int32_t>(random_, 2000, -INT32_MAX, INT32_MAX))
     entries.push_back(entry);
-  const auto count = static_cast<int64_t>(entries.size());
-  std::vector<int8_t> digits(static_cast<size_t>(5 * count));
+  const auto count = std::ssize(entries);
+  std::vector<int8_t> digits(5 * count);
   digit_planes({count, 5, entries.data(), digits.data()}, GetParam());
   for (int64_t i = 0; i < count; ++i) {
     int64_t sum = 0;
     for (int64_t p = 4; p >= 0; --p) {
-      const int64_t digit = digits[static_cast<size_t>(p * count + i)];
+      const int64_t digit = digits[p * count + i];
       EXPECT_GE(digit, -64);
       EXPECT_LE(digit, 63);
       sum = 128 * sum + digit;
     }
-    EXPECT_EQ(sum, entries[static_cast<size_t>(i)]);
+    EXPECT_EQ(sum, entries[i]);
   }
 }
 
@@ -138,21 +137,20 @@ TEST_P(IntegerLoopsTest, NibbleProductsAreThoseOfTheTable) {
       for (const int64_t width : {128, 384}) {
         const auto queried = random_numbers<int8_t>(random_, queries * width, -128, 127);
         const auto table = random_numbers<int8_t>(random_, rows * width, -7, 7);
-        std::vector<uint8_t> packed(static_cast<size_t>(rows * width / 2));
+        std::vector<uint8_t> packed(rows * width / 2);
         for (int64_t place = 0; place < rows * width; ++place) {
           const int64_t group = place / 128, within = place % 128;
-          const int half = table[static_cast<size_t>(place)] + 8;
-          packed[static_cast<size_t>(group * 64 + within % 64)] |=
-              static_cast<uint8_t>(within < 64 ? half : half << 4);
+          const int half = table[place] + 8;
+          packed[group * 64 + within % 64] |= static_cast<uint8_t>(within < 64 ? half : half << 4);
         }
         std::vector<int32_t> sums;
-        std::vector<float> scales, products(static_cast<size_t>(queries * rows));
+        std::vector<float> scales, products(queries * rows);
         std::vector<float*> places;
         for (int64_t q = 0; q < queries; ++q) {
-          const int8_t* query = &queried[static_cast<size_t>(q * width)];
+          const int8_t* query = &queried[q * width];
           sums.push_back(std::accumulate(query, query + width, 0));
           scales.push_back(0.5f + static_cast<float>(q));
-          places.push_back(&products[static_cast<size_t>(q * rows)]);
+          places.push_back(&products[q * rows]);
         }
         nibble_products({queries, rows, width, queried.data(), sums.data(), scales.data(),
                          packed.data(), places.data()},
@@ -161,10 +159,8 @@ TEST_P(IntegerLoopsTest, NibbleProductsAreThoseOfTheTable) {
           for (int64_t row = 0; row < rows; ++row) {
             int64_t sum = 0;
             for (int64_t c = 0; c < width; ++c)
-              sum += int64_t{queried[static_cast<size_t>(q * width + c)]} *
-                     table[static_cast<size_t>(row * width + c)];
-            ASSERT_EQ(places[static_cast<size_t>(q)][row],
-                      scales[static_cast<size_t>(q)] * static_cast<float>(sum))
+              sum += int64_t{queried[q * width + c]} * table[row * width + c];
+            ASSERT_EQ(places[q][row], scales[q] * static_cast<float>(sum))
                 << queries << " " << rows << " " << width;
           }
       }
@@ -188,22 +184,21 @@ TEST_P(IntegerLoopsTest, WindowProductsTakePartsAtTheirSteps) {
         const int64_t count = 5, part_step = 3;
         const auto rows = random_numbers<int8_t>(
             random_, ((count - 1) * next_step + (parts - 1) * part_step + 1) * width, -127, 127);
-        std::vector<int8_t> codes(static_cast<size_t>(count * width));
+        std::vector<int8_t> codes(count * width);
         window_products({count, width, parts, next_step, part_step, rows.data(), codes.data()},
                         GetParam());
         for (int64_t n = 0; n < count; ++n) {
-          std::vector<double> products(static_cast<size_t>(width), 1.0);
+          std::vector<double> products(width, 1.0);
           double largest = 0;
           for (int64_t c = 0; c < width; ++c) {
-            auto& product = products[static_cast<size_t>(c)];
+            auto& product = products[c];
             for (int64_t m = 0; m < parts; ++m)
-              product *= rows[static_cast<size_t>((n * next_step + m * part_step) * width + c)];
+              product *= rows[(n * next_step + m * part_step) * width + c];
             largest = std::max(largest, std::abs(product));
           }
           const double scale = largest > 0 ? 127 / largest : 0;
           for (int64_t c = 0; c < width; ++c)
-            ASSERT_EQ(codes[static_cast<size_t>(n * width + c)],
-                      std::nearbyint(products[static_cast<size_t>(c)] * scale));
+            ASSERT_EQ(codes[n * width + c], std::nearbyint(products[c] * scale));
         }
       }
 }
@@ -228,7 +223,7 @@ TEST_P(IntegerLoopsTest, HadamardScoresAreProductsWithEveryCode) {
       const auto whole = random_numbers<int32_t>(random_, count * width, -500, 500);
       const std::vector<float> values(whole.begin(), whole.end());
       const auto masks = random_words(random_, blocks * width / 64);
-      std::vector<float> scores(static_cast<size_t>(count * tokens));
+      std::vector<float> scores(count * tokens);
       std::vector<float*> rows = {scores.data(), scores.data() + tokens};
       hadamard_scores(
           {count, width, block, tokens, values.data(), masks.data(), 0.25f, rows.data()},
@@ -240,10 +235,10 @@ TEST_P(IntegerLoopsTest, HadamardScoresAreProductsWithEveryCode) {
             const int64_t hadamard =
                 __builtin_popcountll(static_cast<uint64_t>(y % block & c % block)) % 2 == 0 ? 1
                                                                                             : -1;
-            sum += whole[static_cast<size_t>(n * width + c)] * hadamard *
+            sum += whole[n * width + c] * hadamard *
                    sign_at(masks.data() + y / block * (width / 64), c);
           }
-          ASSERT_EQ(rows[static_cast<size_t>(n)][y], 0.25f * static_cast<float>(sum))
+          ASSERT_EQ(rows[n][y], 0.25f * static_cast<float>(sum))
               << width << " " << block << " " << tokens << " " << y;
         }
     }

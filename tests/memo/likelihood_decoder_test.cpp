@@ -15,8 +15,8 @@ namespace {
 
 /// Scores of windows of these lengths, one row of `scores` each.
 WindowScores scores_of(std::vector<int64_t> lengths, std::vector<float> scores) {
-  const auto windows = std::max<int64_t>(1, static_cast<int64_t>(lengths.size()));
-  return {std::move(lengths), static_cast<int64_t>(scores.size()) / windows, scores};
+  const auto windows = std::max<int64_t>(1, std::ssize(lengths));
+  return {std::move(lengths), std::ssize(scores) / windows, scores};
 }
 
 TEST(WindowScores, HaveTheNoiseThatIsSet) {
@@ -63,7 +63,7 @@ TEST(LikelihoodDecoder, PosteriorByHand) {
   EXPECT_NEAR(p[1], (m1 + 0.75) / (1 + m0 + m1), 1e-12);
   const NextToken next = decoder.best(scores);
   EXPECT_EQ(next.token, m0 > m1 ? 0 : 1);
-  EXPECT_NEAR(next.probability, p[static_cast<size_t>(next.token)], 1e-12);
+  EXPECT_NEAR(next.probability, p[next.token], 1e-12);
   EXPECT_NEAR(next.evidence, std::log(m0 + m1), 1e-12);
   EXPECT_FALSE(next.recalled);        // M is below 100
   EXPECT_EQ(next.matched_length, 4);  // but above 1

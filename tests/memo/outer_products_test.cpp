@@ -16,17 +16,14 @@ std::vector<int32_t> plain_product(int64_t m, int64_t n, int64_t k, const std::v
                                    const std::vector<int8_t>& b, std::vector<int32_t> c) {
   for (int64_t i = 0; i < m; ++i)
     for (int64_t j = 0; j < n; ++j)
-      for (int64_t s = 0; s < k; ++s)
-        c[static_cast<size_t>(i * n + j)] +=
-            int{a[static_cast<size_t>(i * k + s)]} * b[static_cast<size_t>(s * n + j)];
+      for (int64_t s = 0; s < k; ++s) c[i * n + j] += int{a[i * k + s]} * b[s * n + j];
   return c;
 }
 
 std::vector<int8_t> transposed(int64_t rows, int64_t columns, const std::vector<int8_t>& a) {
   std::vector<int8_t> result(a.size());
   for (int64_t i = 0; i < rows; ++i)
-    for (int64_t j = 0; j < columns; ++j)
-      result[static_cast<size_t>(j * rows + i)] = a[static_cast<size_t>(i * columns + j)];
+    for (int64_t j = 0; j < columns; ++j) result[j * rows + i] = a[i * columns + j];
   return result;
 }
 
@@ -37,11 +34,10 @@ TEST(ByteProducts, AreExactAtTheirLimits) {
   for (const int64_t m : {1, 2, 7, 40})
     for (const int64_t n : {1, 2, 33, 100})
       for (const int64_t k : {0, 1, 2, 3, 64, 129}) {
-        std::vector<int8_t> a(static_cast<size_t>(m * k)), b(static_cast<size_t>(k * n));
+        std::vector<int8_t> a(m * k), b(k * n);
         for (auto& number : a) number = random.below(2) != 0 ? 127 : -128;
         for (auto& number : b) number = random.below(2) != 0 ? kRightLimit : -kRightLimit;
-        const std::vector<int32_t> zeros(static_cast<size_t>(m * n), 0),
-            large(zeros.size(), 1 << 30);
+        const std::vector<int32_t> zeros(m * n, 0), large(zeros.size(), 1 << 30);
         std::vector<int32_t> c = large;
         multiply_bytes(m, n, k, a.data(), k, b.data(), n, true, c.data(), n);
         EXPECT_EQ(c, plain_product(m, n, k, a, b, large)) << m << " " << n << " " << k;
@@ -84,18 +80,16 @@ TEST(OuterProducts, ReadTheSameForFewAndMany) {
       entries[0] = static_cast<int32_t>(most);
       entries.back() = static_cast<int32_t>(-most);
       const auto queries = random_numbers<int8_t>(random, n * K, -127, 127);
-      std::vector<float> many(static_cast<size_t>(n * D)), one(static_cast<size_t>(D));
+      std::vector<float> many(n * D), one(D);
       read_outer_products(queries, entries.data(), K, D, many.data());
       for (int64_t q = 0; q < n; ++q) {
-        const std::span<const int8_t> query(&queries[static_cast<size_t>(q * K)],
-                                            static_cast<size_t>(K));
+        const std::span<const int8_t> query(&queries[q * K], K);
         read_outer_products(query, entries.data(), K, D, one.data());
         for (int64_t j = 0; j < D; ++j) {
           int64_t sum = 0;
-          for (int64_t i = 0; i < K; ++i)
-            sum += int64_t{query[static_cast<size_t>(i)]} * entries[static_cast<size_t>(i * D + j)];
-          ASSERT_EQ(many[static_cast<size_t>(q * D + j)], static_cast<float>(sum)) << most;
-          ASSERT_EQ(one[static_cast<size_t>(j)], static_cast<float>(sum)) << most;
+          for (int64_t i = 0; i < K; ++i) sum += int64_t{query[i]} * entries[i * D + j];
+          ASSERT_EQ(many[q * D + j], static_cast<float>(sum)) << most;
+          ASSERT_EQ(one[j], static_cast<float>(sum)) << most;
         }
       }
     }

@@ -22,7 +22,7 @@ constexpr size_t kShortest = 4, kLongest = 16;  // windows
 std::vector<int32_t> chained_text(int64_t tokens, uint64_t seed) {
   RandomStream random(seed);
   std::vector<int32_t> text = {0};
-  while (static_cast<int64_t>(text.size()) < tokens) {
+  while (std::ssize(text) < tokens) {
     const auto rank = static_cast<int32_t>(std::exp(random.uniform() * std::log(12.0))) - 1;
     text.push_back((7 * text.back() + 31 * rank + 1) % kDifferentTokens);
   }
@@ -33,7 +33,7 @@ std::vector<int32_t> chained_text(int64_t tokens, uint64_t seed) {
 std::vector<int32_t> log_text(int64_t tokens, uint64_t seed) {
   RandomStream random(seed);
   std::vector<int32_t> text;
-  while (static_cast<int64_t>(text.size()) < tokens) {
+  while (std::ssize(text) < tokens) {
     for (int32_t constant = 0; constant < 4; ++constant) text.push_back(constant);
     for (int i = 0; i < 3; ++i) text.push_back(4 + static_cast<int32_t>(random.below(1000)));
   }
@@ -44,12 +44,12 @@ double measured_error(const Documents& documents, int64_t dimension, uint64_t se
                       int64_t vocabulary = kDifferentTokens, int32_t shards = 1) {
   TextMemory memory(
       {.dimension = dimension, .shards = shards, .vocabulary = vocabulary, .seed = seed});
-  std::vector<double> prior(static_cast<size_t>(vocabulary), 1.0);
+  std::vector<double> prior(vocabulary, 1.0);
   std::vector<std::span<const int32_t>> contexts;
   std::vector<int32_t> answers;
   for (const auto& document : documents) {
     memory.memorize(one_piece(document));
-    for (const int32_t token : document) prior[static_cast<size_t>(token)] += 1;
+    for (const int32_t token : document) prior[token] += 1;
     for (size_t i = kShortest; i < document.size(); ++i) {
       contexts.push_back(std::span(document).first(i).last(std::min(i, kLongest)));
       answers.push_back(document[i]);

@@ -17,14 +17,14 @@ std::vector<Number> random_numbers(RandomStream& random, int64_t count,
                                    int64_t least = std::numeric_limits<Number>::min(),
                                    int64_t most = std::numeric_limits<Number>::max()) {
   const auto choices = static_cast<uint64_t>(most - least + 1);
-  std::vector<Number> numbers(static_cast<size_t>(count));
+  std::vector<Number> numbers(count);
   for (Number& number : numbers)
     number = static_cast<Number>(least + static_cast<int64_t>(random.below(choices)));
   return numbers;
 }
 
 inline std::vector<uint64_t> random_words(RandomStream& random, int64_t count) {
-  std::vector<uint64_t> words(static_cast<size_t>(count));
+  std::vector<uint64_t> words(count);
   std::ranges::generate(words, std::ref(random));
   return words;
 }

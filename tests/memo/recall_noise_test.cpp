@@ -24,7 +24,7 @@ INSTANTIATE_TEST_SUITE_P(Forms, RecallNoiseTest, testing::ValuesIn(kMemoryForms)
 
 /// Of 1000 places of the text, the share where the next token is the one with the largest score.
 double recall(const TextMemory& memory, std::span<const int32_t> text) {
-  const auto longest = static_cast<size_t>(memory.window_lengths().back());
+  const size_t longest = memory.window_lengths().back();
   std::vector<std::span<const int32_t>> contexts;
   std::vector<int32_t> next;
   const size_t step = (text.size() - longest - 1) / 1000;
@@ -67,8 +67,7 @@ TEST(RecallNoise, TheNoiseOfAWindowIsKnownFromWhatItRetrieves) {
     const WindowScores& scores = reader.scores();
     double squares = 0;
     for (int32_t token = 400; token < kTokens; ++token)
-      squares += scores.window(0)[static_cast<size_t>(token)] *
-                 scores.window(0)[static_cast<size_t>(token)] / (kTokens - 400);
+      squares += scores.window(0)[token] * scores.window(0)[token] / (kTokens - 400);
     EXPECT_NEAR(scores.noise(0), std::sqrt(squares), 0.15 * std::sqrt(squares));
     EXPECT_GT(scores.noise(0), floor);
   }
@@ -123,8 +122,7 @@ TEST_P(RecallNoiseTest, AbstainsOnWhatWasNeverStoredAtTheStatedRate) {
   const auto stored = random_tokens(14, 1000, V), other = random_tokens(15, 1000, V);
   memory.memorize(pieces_of(stored));
   const double error_rate = 0.05;
-  const LikelihoodDecoder decoder(std::vector<double>(static_cast<size_t>(V), 1.0), memory.noise(),
-                                  error_rate);
+  const LikelihoodDecoder decoder(std::vector<double>(V, 1.0), memory.noise(), error_rate);
   const auto recalled = [&](std::span<const int32_t> text) {
     std::vector<std::span<const int32_t>> contexts;
     for (size_t i = 8; i < 408; ++i) contexts.push_back(text.subspan(i - 8, 8));

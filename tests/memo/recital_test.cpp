@@ -101,8 +101,7 @@ class WatchedMemory : public ReadableMemory {
   std::vector<float> retrieve(const WindowQueries& queries) const override {
     std::vector<float> values = memory_.retrieve(queries);
     if (spoils && reads == 0)
-      for (float& value : std::span(values).last(static_cast<size_t>(config().dimension)))
-        value = -value;
+      for (float& value : std::span(values).last(config().dimension)) value = -value;
     ++reads;
     return values;
   }

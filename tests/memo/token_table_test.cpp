@@ -42,20 +42,19 @@ TEST(TokenTable, ScoresAreProductsWithItsRows) {
   for (const int64_t d : {64, 128, 192, 1024}) {
     const int64_t V = 37;
     const TokenTable table(V, d, 9, 0);
-    std::vector<float> values(static_cast<size_t>(2 * d)), scores(static_cast<size_t>(2 * V));
+    std::vector<float> values(2 * d), scores(2 * V);
     // Whole numbers up to 127 survive the rounding as they are.
     for (auto& value : values) value = static_cast<float>(random.below(255)) - 127;
     values[3] = 127;
-    values[static_cast<size_t>(d)] = -127;
+    values[d] = -127;
     table.score(values, 2, std::vector<float*>{scores.data(), scores.data() + V});
-    std::vector<int8_t> row(static_cast<size_t>(d));
+    std::vector<int8_t> row(d);
     for (int64_t y = 0; y < V; ++y) {
       table.copy_row(static_cast<int32_t>(y), row.data());
       for (int64_t n = 0; n < 2; ++n) {
         float expected = 0;
-        for (int64_t c = 0; c < d; ++c)
-          expected += 2 * values[static_cast<size_t>(n * d + c)] * row[static_cast<size_t>(c)];
-        EXPECT_EQ(scores[static_cast<size_t>(n * V + y)], expected) << d << " " << y;
+        for (int64_t c = 0; c < d; ++c) expected += 2 * values[n * d + c] * row[c];
+        EXPECT_EQ(scores[n * V + y], expected) << d << " " << y;
       }
     }
   }
@@ -65,21 +64,20 @@ TEST(TokenTable, RoundingTheReadMovesScoresLittle) {
   const int64_t d = 512, V = 200;
   const TokenTable table(V, d, 9, 0);
   RandomStream random(6);
-  std::vector<float> value(static_cast<size_t>(d)), scores(static_cast<size_t>(V));
+  std::vector<float> value(d), scores(V);
   double squares = 0;
   for (auto& entry : value) {
     entry = static_cast<float>(random.normal());
     squares += entry * entry;
   }
   table.score(value, 1, std::vector<float*>{scores.data()});
-  std::vector<int8_t> row(static_cast<size_t>(d));
+  std::vector<int8_t> row(d);
   double error = 0;
   for (int64_t y = 0; y < V; ++y) {
     table.copy_row(static_cast<int32_t>(y), row.data());
     double exact = 0;
-    for (int64_t c = 0; c < d; ++c)
-      exact += value[static_cast<size_t>(c)] * row[static_cast<size_t>(c)];
-    error += (scores[static_cast<size_t>(y)] - exact) * (scores[static_cast<size_t>(y)] - exact);
+    for (int64_t c = 0; c < d; ++c) exact += value[c] * row[c];
+    error += (scores[y] - exact) * (scores[y] - exact);
   }
   // Against the scores' own deviation, |v| times that of an entry of E.
   EXPECT_LT(std::sqrt(error / static_cast<double>(V)),

@@ -27,7 +27,7 @@ std::vector<int32_t> zipf_text(int64_t tokens, uint64_t seed) {
   const AssociationTask law = zipf_task(kVocabulary, 1, 1);
   const AliasTable table(law.law);
   RandomStream random(seed);
-  std::vector<int32_t> text(static_cast<size_t>(tokens));
+  std::vector<int32_t> text(tokens);
   for (int32_t& token : text) token = table.draw(random);
   return text;
 }
@@ -35,7 +35,7 @@ std::vector<int32_t> zipf_text(int64_t tokens, uint64_t seed) {
 /// One layer built and read in full: keys of `heads` projected tokens through one shared Gaussian
 /// matrix, values the token embeddings.
 double simulated_error(const std::vector<int32_t>& text, int64_t d, uint64_t seed) {
-  const int64_t part = d / kHeads, n = static_cast<int64_t>(text.size()) - kHeads;
+  const int64_t part = d / kHeads, n = std::ssize(text) - kHeads;
   std::vector<float> e(kVocabulary * d), projection(d * part), projected(kVocabulary * part);
   GaussianField(seed, 0).fill(0, kVocabulary, 0, d, e.data(), d);
   GaussianField(seed, 1).fill(0, d, 0, part, projection.data(), part);
@@ -63,7 +63,7 @@ double simulated_error(const std::vector<int32_t>& text, int64_t d, uint64_t see
 
 TEST(WindowMemory, PredictsTheInterferenceOfSharedSlots) {
   for (const int64_t n : {256, 512, 1024}) {
-    const auto text = zipf_text(n + kHeads, static_cast<uint64_t>(n));
+    const auto text = zipf_text(n + kHeads, n);
     double simulated = 0;
     for (uint64_t seed = 0; seed < 4; ++seed) simulated += simulated_error(text, 512, seed) / 4;
     const WindowErrorPredictor predictor({text}, windows_of(kHeads, 1, kVocabulary), 10000, 1);
@@ -111,11 +111,11 @@ double measured_error(const std::vector<std::vector<int32_t>>& documents,
   int64_t errors = 0, places = 0;
   for (const auto& document : documents) {
     std::vector<std::span<const int32_t>> contexts;
-    for (size_t i = static_cast<size_t>(config.heads); i < document.size(); ++i)
+    for (size_t i = config.heads; i < document.size(); ++i)
       contexts.emplace_back(document.data(), i);
     const auto recalled = recall_contexts(memory, contexts);
     for (size_t k = 0; k < recalled.size(); ++k, ++places)
-      errors += recalled[k].token != document[k + static_cast<size_t>(config.heads)];
+      errors += recalled[k].token != document[k + config.heads];
   }
   return static_cast<double>(errors) / static_cast<double>(places);
 }

@@ -15,10 +15,9 @@ std::vector<std::string> listed(WindowPairs& windows, const std::vector<int64_t>
   for (const auto& piece : pieces)
     for (const WindowPair& pair : windows.append(piece)) {
       std::string line;
-      for (int64_t i = pair.next - lengths[static_cast<size_t>(pair.length_index)]; i < pair.next;
-           ++i)
-        line += std::to_string(windows.text()[static_cast<size_t>(i)]) + " ";
-      all.push_back(line + "> " + std::to_string(windows.text()[static_cast<size_t>(pair.next)]));
+      for (int64_t i = pair.next - lengths[pair.length_index]; i < pair.next; ++i)
+        line += std::to_string(windows.text()[i]) + " ";
+      all.push_back(line + "> " + std::to_string(windows.text()[pair.next]));
     }
   return all;
 }

@@ -107,7 +107,7 @@ TEST(StoredPairs, OldestEvictionKeepsTheLastPairs) {
     for (int64_t t = 0; t < 150; ++t) {
       pairs.store(pair_of(1, t), pair_of(1, t));
       expected.push_back(t);
-      if (static_cast<int64_t>(expected.size()) > bound) expected.pop_front();
+      if (std::ssize(expected) > bound) expected.pop_front();
       auto keys = keys_of(pairs, 0);
       std::sort(keys.begin(), keys.end());
       ASSERT_EQ(keys, std::vector<float>(expected.begin(), expected.end())) << bound << " " << t;

@@ -48,8 +48,7 @@ Vector normed(const Vector& x, const Vector& weight, const Vector& bias) {
 }
 
 Vector part(const Vector& all, size_t first, size_t count) {
-  return {all.begin() + static_cast<int64_t>(first),
-          all.begin() + static_cast<int64_t>(first + count)};
+  return {all.begin() + first, all.begin() + first + count};
 }
 
 torch::nn::Linear linear(const torch::nn::Sequential& maps, size_t index) {
@@ -60,7 +59,7 @@ torch::nn::Linear linear(const torch::nn::Sequential& maps, size_t index) {
 /// authors' stm_rl.py line by line.
 Vector slow_step(const Stm& model, const Vector& x, Vector& memory) {
   const StmConfig config = model.configuration();
-  const auto D = static_cast<size_t>(config.width), N = static_cast<size_t>(config.slots);
+  const size_t D = config.width, N = config.slots;
   const auto& cell = *model.cell;
   const Vector content = affine(linear(cell.content, 0), x);
   const Vector of_input = affine(cell.item->input_gate, content);
@@ -125,7 +124,7 @@ TEST(StmReinforcement, FollowsTheLoops) {
   for (int64_t t = 0; t < 4; ++t) {
     const Vector expected = slow_step(*model, values_of(x[0][t]), memory);
     for (int64_t i = 0; i < 2; ++i)
-      EXPECT_NEAR(ours.outputs[0][t][i].item<double>(), expected[static_cast<size_t>(i)], 1e-12);
+      EXPECT_NEAR(ours.outputs[0][t][i].item<double>(), expected[i], 1e-12);
   }
   const Vector after = values_of(ours.state.item);
   for (size_t i = 0; i < after.size(); ++i) EXPECT_NEAR(after[i], memory[i], 1e-12);

@@ -71,7 +71,7 @@ TEST(CorrelationNoise, LayersHoldAsManyTokens) {
 double simulated_recall(const CorrelationCode& code, int64_t pairs, uint64_t seed) {
   RandomStream random(seed);
   const auto signs = [&](int64_t count) {
-    std::vector<float> values(static_cast<size_t>(count));
+    std::vector<float> values(count);
     for (float& value : values) value = random() & 1 ? 1 : -1;
     return values;
   };
@@ -80,7 +80,7 @@ double simulated_recall(const CorrelationCode& code, int64_t pairs, uint64_t see
   std::vector<float> values(pairs * d), memory(K * d), read(pairs * d), scores(pairs * V);
   std::vector<int64_t> tokens;
   for (int64_t i = 0; i < pairs; ++i) {
-    tokens.push_back(static_cast<int64_t>(random.below(static_cast<uint64_t>(V))));
+    tokens.push_back(static_cast<int64_t>(random.below(V)));
     std::copy_n(embeddings.begin() + tokens.back() * d, d, values.begin() + i * d);
   }
   transposed_multiply(K, d, pairs, keys.data(), K, values.data(), d, 0, memory.data(), d);

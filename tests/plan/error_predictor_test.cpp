@@ -12,9 +12,8 @@ namespace {
 
 Spread simulated(const AssociationTask& task, const std::vector<float>& q, int64_t d, int runs) {
   const std::vector<SimulatedMemory> memory = {{q, {d}}};
-  return spread_of(parallel_runs(runs, [&](int64_t run) {
-    return population_errors(task, memory, static_cast<uint64_t>(run))[0][0];
-  }));
+  return spread_of(
+      parallel_runs(runs, [&](int64_t run) { return population_errors(task, memory, run)[0][0]; }));
 }
 
 TEST(Predictor, AgreesWithSimulation) {

@@ -48,7 +48,7 @@ TEST(GaussianField, MomentsAndTailsAreNormal) {
   std::vector<float> draws(1 << 20);
   GaussianField(3).fill(0, 1024, 0, 1024, draws.data(), 1024);
   double mean = 0, second = 0, fourth = 0, beyond2 = 0, beyond4 = 0, neighbours = 0;
-  const auto n = static_cast<double>(draws.size());
+  const double n = draws.size();
   for (size_t i = 0; i < draws.size(); ++i) {
     const double x = draws[i];
     mean += x / n;

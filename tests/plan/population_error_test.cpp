@@ -19,7 +19,7 @@ namespace {
 /// Equations (2), (4) and (5) word for word, in double, on the embeddings of `seed`.
 double dense_error(const AssociationTask& task, const std::vector<float>& q, int64_t d,
                    uint64_t seed) {
-  std::vector<float> e(task.law.size() * d), u(static_cast<size_t>(task.outputs * d));
+  std::vector<float> e(task.law.size() * d), u(task.outputs * d);
   GaussianField(seed, 0).fill(0, task.inputs(), 0, d, e.data(), d);
   GaussianField(seed, 1).fill(0, task.outputs, 0, d, u.data(), d);
   for (int32_t y = 0; y < task.outputs; ++y) {
@@ -27,14 +27,14 @@ double dense_error(const AssociationTask& task, const std::vector<float>& q, int
     for (int64_t j = 0; j < d; ++j) squares += double{u[y * d + j]} * u[y * d + j];
     for (int64_t j = 0; j < d; ++j) u[y * d + j] /= static_cast<float>(std::sqrt(squares));
   }
-  std::vector<double> w(static_cast<size_t>(d * d), 0.0);
+  std::vector<double> w(d * d, 0.0);
   for (int64_t x = 0; x < task.inputs(); ++x)
     for (int64_t i = 0; i < d; ++i)
       for (int64_t j = 0; j < d; ++j)
         w[i * d + j] += double{q[x]} * u[task.output[x] * d + i] * e[x * d + j];
   double error = 0;
   for (int64_t x = 0; x < task.inputs(); ++x) {
-    std::vector<double> scores(static_cast<size_t>(task.outputs), 0.0);
+    std::vector<double> scores(task.outputs, 0.0);
     for (int64_t i = 0; i < d; ++i) {
       double memory = 0;
       for (int64_t j = 0; j < d; ++j) memory += w[i * d + j] * e[x * d + j];
@@ -119,7 +119,7 @@ TEST(PopulationErrors, FrequencyAndThresholdedCurvesAreThePublishedOnes) {
     const std::vector<SimulatedMemory> memories = {
         {scheme_weights({.rho = 1}, task.law), {10, 100, 1000}},
         {scheme_weights({.rho = 0, .stored = 12}, task.law), {100}}};
-    return population_errors(task, memories, static_cast<uint64_t>(run));
+    return population_errors(task, memories, run);
   });
   const double expected[] = {0.205, 0.103, 0.056, 0.034};
   for (int k = 0; k < 4; ++k) {

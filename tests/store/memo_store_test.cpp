@@ -297,7 +297,7 @@ TEST_F(StoreTest, ADocumentOfManyPieces) {
   for (int i = 0; text.size() < 150000; ++i) text += document_text(i);
   memorize(store(), "long", text);
   EXPECT_EQ(text_of(MemoStore(store()), "long"), text);
-  EXPECT_EQ(verify(MemoStore(store())).totals.tokens, static_cast<int64_t>(text.size()) + 1);
+  EXPECT_EQ(verify(MemoStore(store())).totals.tokens, std::ssize(text) + 1);
   forget(store(), "long");
   EXPECT_EQ(digest(store()), digest(store_of("never", {})));
 }

@@ -171,14 +171,14 @@ TEST_F(QuestionTest, TheIndexFindsWhatLookingEverywhereFinds) {
   for (int n = 0; n < 300; ++n) {
     const std::string& text = texts[random.below(texts.size())];
     std::vector<Word> asked = words_of(text);
-    const auto first = static_cast<int64_t>(random.below(asked.size() - 9));
+    const int64_t first = random.below(asked.size() - 9);
     asked = {asked.begin() + first, asked.begin() + first + 9};
     for (int slips = n % 3; slips > 0; --slips) {
       const size_t at = random.below(asked.size() - 1);
       if (n % 4 == 0) std::swap(asked[at], asked[at + 1]);
       if (n % 4 == 1) asked[at].text = words(1).front();
-      if (n % 4 == 2) asked.erase(asked.begin() + static_cast<int64_t>(at));
-      if (n % 4 == 3) asked.insert(asked.begin() + static_cast<int64_t>(at), asked[at / 2]);
+      if (n % 4 == 2) asked.erase(asked.begin() + at);
+      if (n % 4 == 3) asked.insert(asked.begin() + at, asked[at / 2]);
     }
     std::vector<std::string> question;
     for (const Word& word : asked) question.push_back(word.text);

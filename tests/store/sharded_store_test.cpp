@@ -42,7 +42,7 @@ TEST_F(ShardedStore, HasAFileForEachShard) {
   memorize(store(), "one", document_text(1));
   int64_t bytes = 0;
   for (int shard = 0; shard < kShards; ++shard)
-    bytes += static_cast<int64_t>(std::filesystem::file_size(shard_file(store(), shard)));
+    bytes += std::filesystem::file_size(shard_file(store(), shard));
   const StoreStatistics statistics = statistics_of(MemoStore(store()));
   EXPECT_EQ(statistics.matrix_bytes, bytes);
   EXPECT_EQ(statistics.memory.shards, kShards);

@@ -66,7 +66,7 @@ RC_GTEST_PROP(SourceSearchProperty, AgreesWithLookingEverywhere, ()) {
       if (matched >= shortest) lengths.push_back(matched);
     }
     const TokenSources& found = search.found()[t - first];
-    RC_ASSERT(found.places == static_cast<int64_t>(lengths.size()));
+    RC_ASSERT(found.places == std::ssize(lengths));
     std::sort(lengths.rbegin(), lengths.rend());
     lengths.resize(std::min<size_t>(2, lengths.size()));
     RC_ASSERT(found.best.size() == lengths.size());

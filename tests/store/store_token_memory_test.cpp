@@ -13,7 +13,7 @@ class StoreTokenMemoryTest : public StoreTest {
   /// What the store holds after every token of a text, all tokens being equally likely beforehand.
   std::vector<std::vector<StoredContinuation>> read(const std::string& text) const {
     const StoreTokenMemory memory(store(), "model", byte_tokenizer());
-    const auto V = static_cast<size_t>(byte_tokenizer().vocabulary_size());
+    const size_t V = byte_tokenizer().vocabulary_size();
     const std::vector<double> uniform(V + 3, -std::log(V));  // a model may have more tokens
     const auto reader = memory.reader();
     std::vector<std::vector<StoredContinuation>> all;

@@ -27,8 +27,7 @@ std::vector<std::string> best(const std::string& words, bool cut, const std::str
     alignment.read(word, most, [&](const WordMatch& match) {
       if (match.differences < most) found.clear();
       most = match.differences;
-      found.push_back(text.substr(static_cast<size_t>(match.begin),
-                                  static_cast<size_t>(match.end - match.begin)));
+      found.push_back(text.substr(match.begin, match.end - match.begin));
     });
   return found;
 }
@@ -111,7 +110,7 @@ TEST(WordAlignment, TheWordsAskedForCountMoreThanThoseBetweenThem) {
     alignment.read(word, 1, [&](const WordMatch& match) {
       if (match.doubt < best.doubt) best = match;
     });
-  EXPECT_EQ(text.substr(0, static_cast<size_t>(best.end)), "symmetry in her form he was");
+  EXPECT_EQ(text.substr(0, best.end), "symmetry in her form he was");
   EXPECT_EQ(best.missing, 1);
 }
 
@@ -136,7 +135,7 @@ std::vector<int64_t> slow_differences(const std::vector<std::string>& words,
                                       const std::vector<std::string>& text) {
   std::vector<int64_t> least;
   for (size_t end = 1; end <= text.size(); ++end) {
-    int64_t best = static_cast<int64_t>(words.size());
+    int64_t best = std::ssize(words);
     for (size_t begin = 0; begin < end; ++begin) {
       const size_t n = end - begin;
       std::vector<std::vector<int64_t>> d(words.size() + 1, std::vector<int64_t>(n + 1));

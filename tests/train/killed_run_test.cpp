@@ -51,8 +51,7 @@ test::Process train(const std::filesystem::path& folder, int64_t calls) {
   RandomStream random(20);
   int killed = 0;
   for (int round = 0; round < 20; ++round)
-    killed += train(folder / "run", static_cast<int64_t>(random.below(calls / 5))).wait().status ==
-              -SIGKILL;
+    killed += train(folder / "run", random.below(calls / 5)).wait().status == -SIGKILL;
   ::_exit(train(folder / "run", kAllCalls).wait().status == 0 ? killed : 100);
 }
 

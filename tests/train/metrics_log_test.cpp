@@ -138,7 +138,7 @@ Event decoded(std::string_view data) {
     if (key == 0x09) {
       event.time = take_fixed<double>(data);
     } else if (key == 0x10) {
-      event.step = static_cast<int64_t>(take_varint(data));
+      event.step = take_varint(data);
     } else if (key == 0x1A) {
       event.version = take_text(data);
     } else if (key == 0x2A) {
@@ -252,7 +252,7 @@ TEST_F(TrainerTest, WritesTheFormsThatAreAskedFor) {
   config.tensorboard = config.csv = true;
   write_file(folder / "run/manifest.json", R"({"date": "2026-03-01T00:00:00Z"})");
   train("run", Start::kResume);
-  std::vector<int64_t> steps, all(static_cast<size_t>(config.steps));
+  std::vector<int64_t> steps, all(config.steps);
   std::iota(all.begin(), all.end(), 1);
   for (const Event& event : events_in(folder / "run/tensorboard/events.out.tfevents.tessera")) {
     if (event.scalars.contains("training/loss")) steps.push_back(event.step);

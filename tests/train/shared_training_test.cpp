@@ -51,7 +51,7 @@ struct Outcome {
 Outcome train_with(int64_t count, const TrainConfig& config, const std::filesystem::path& folder,
                    Start start = Start::kNew) {
   Outcome trained;
-  trained.parameters.resize(static_cast<size_t>(count));
+  trained.parameters.resize(count);
   in_processes(count, [&](Processes& processes) {
     TinyNetwork network;
     CountedLearner learner(network, config);
@@ -63,7 +63,7 @@ Outcome train_with(int64_t count, const TrainConfig& config, const std::filesyst
       network.first.detach().zero_();  // the leader's count
       help_training(learner, processes);
     }
-    trained.parameters[static_cast<size_t>(processes.rank())] = test::weights_of(network);
+    trained.parameters[processes.rank()] = test::weights_of(network);
   });
   return trained;
 }

@@ -91,9 +91,7 @@ TEST_F(TrainerTest, HalvesTheLearningRateForGoodOnceTheLossIsLow) {
     Recorder recorder;
     config.steps = steps;
     TinyLearner learner(network, config);
-    learner.evaluation = [&] {
-      return Metrics{{"loss", losses[static_cast<size_t>(recorder.steps.back().step - 1)]}};
-    };
+    learner.evaluation = [&] { return Metrics{{"loss", losses[recorder.steps.back().step - 1]}}; };
     run(learner, "run", start, &recorder);
     std::vector<double> found;
     for (const auto& step : recorder.steps) found.push_back(step.learning_rate);

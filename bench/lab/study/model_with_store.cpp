@@ -150,7 +150,7 @@ void run(const std::filesystem::path& model, const std::string& book, size_t mos
   }
   const size_t best = std::ranges::min_element(chosen.by_weight) - chosen.by_weight.begin();
   const auto print = [&](const char* texts, const Losses& losses) {
-    const auto tokens = static_cast<double>(losses.tokens);
+    const double tokens = losses.tokens;
     fmt::print("{:<20} {:>7} {:>8.4f} {:>8.4f} {:>8.4f}\n", texts, losses.tokens,
                losses.model / tokens, losses.mixed / tokens, losses.by_weight[best] / tokens);
   };

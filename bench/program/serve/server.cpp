@@ -70,13 +70,13 @@ void request_over_http(benchmark::State& state) {
 /// Texts that are written at once, each kTokens long, after prompts of 8 tokens that differ.
 void write_side_by_side(benchmark::State& state, const std::shared_ptr<LanguageModel>& model) {
   const ServedModel served_model = served(model);
-  const auto streams = static_cast<size_t>(state.range(0));
+  const size_t streams = state.range(0);
   for (auto _ : state) {
     std::vector<std::promise<void>> ended(streams);
     std::vector<Engine::Ticket> tickets;
     for (size_t i = 0; i < streams; ++i) {
       TextJob job;
-      for (int64_t t = 0; t < 8; ++t) job.prompt.push_back(7 * t + static_cast<int64_t>(i));
+      for (int64_t t = 0; t < 8; ++t) job.prompt.push_back(7 * t + i);
       job.writing.max_tokens = kTokens;
       job.writing.sampling.seed = i;
       job.writing.token_bytes = [](int64_t) { return std::string("a"); };

@@ -48,7 +48,7 @@ std::vector<Named> chosen_by_name(const std::vector<Named>& all,
     if (found == names.end())
       throw UsageError("models: there is no '{}'; the study has: {}{}", name,
                        fmt::join(names, ", "), suggestion(name, names));
-    result.push_back(all[static_cast<size_t>(found - names.begin())]);
+    result.push_back(all[found - names.begin()]);
   }
   if (result.empty())
     throw UsageError("models is empty; the study has: {}", fmt::join(names, ", "));

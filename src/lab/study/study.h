@@ -40,7 +40,7 @@ class KeptParts {
   /// Writes the part behind the others. Throws SystemError.
   void keep(const std::string& name, std::vector<double> numbers);
   /// How many there are.
-  int64_t size() const { return static_cast<int64_t>(parts_.size()); }
+  int64_t size() const { return std::ssize(parts_); }
 
  private:
   void read();

@@ -28,10 +28,10 @@ std::vector<float> scaled_field(uint64_t seed, uint64_t stream, int64_t rows, in
 template <typename T>
 void check_model(const AssociationTask& task, const AssociativeModel<T>& model,
                  const char* function) {
-  const auto d = static_cast<size_t>(model.dimension);
+  const size_t d = model.dimension;
   check_argument(d >= 1 && model.memory.size() == d * d &&
                      model.inputs.size() == task.law.size() * d &&
-                     model.outputs.size() == static_cast<size_t>(task.outputs) * d,
+                     model.outputs.size() == task.outputs * d,
                  "{}: W has {}, e {} and u {} entries, which do not fit N = {}, M = {}, d = {}",
                  function, model.memory.size(), model.inputs.size(), model.outputs.size(),
                  task.inputs(), task.outputs, model.dimension);
@@ -50,7 +50,7 @@ template <typename T>
 double softmax_residuals(const AssociationTask& task, const WeightedBatch& batch,
                          std::vector<T>& logits) {
   double loss = 0;
-  const size_t outputs = static_cast<size_t>(task.outputs);
+  const size_t outputs = task.outputs;
   for (size_t row = 0; row < batch.inputs.size(); ++row) {
     T* line = logits.data() + row * outputs;
     const int32_t right = task.output[batch.inputs[row]];
@@ -81,8 +81,8 @@ template <typename T>
 void through_norm(std::vector<T>& gradient, const std::vector<T>& unit, const std::vector<T>& roots,
                   int64_t d) {
   for (size_t row = 0; row < roots.size(); ++row) {
-    T* line = gradient.data() + static_cast<int64_t>(row) * d;
-    const T* v = unit.data() + static_cast<int64_t>(row) * d;
+    T* line = gradient.data() + row * d;
+    const T* v = unit.data() + row * d;
     const T along = std::inner_product(line, line + d, v, T{0});
     for (int64_t j = 0; j < d; ++j) line[j] = (line[j] - along * v[j]) / roots[row];
   }
@@ -100,7 +100,7 @@ struct BatchReads {
 template <typename T>
 BatchReads<T> read_batch(const AssociationTask& task, const AssociativeModel<T>& model,
                          const WeightedBatch& batch, const GradientOptions& options) {
-  const auto rows = static_cast<int64_t>(batch.inputs.size());
+  const auto rows = std::ssize(batch.inputs);
   const int64_t d = model.dimension, M = task.outputs;
   const T *W = model.memory.data(), *u = model.outputs.data();
   BatchReads<T> read;
@@ -167,7 +167,7 @@ ModelGradient<T> model_gradient(const AssociationTask& task, const AssociativeMo
                                 const WeightedBatch& batch, const GradientOptions& options) {
   check_model(task, model, "model_gradient");
   check_batch(task, batch);
-  const auto rows = static_cast<int64_t>(batch.inputs.size());
+  const auto rows = std::ssize(batch.inputs);
   const int64_t d = model.dimension, M = task.outputs;
   const T *W = model.memory.data(), *u = model.outputs.data();
   BatchReads<T> read = read_batch(task, model, batch, options);

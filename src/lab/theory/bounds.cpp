@@ -51,7 +51,7 @@ double unseen_mass_rate(double alpha, double samples) {
 double theorem1_upper_bound(const AssociationTask& task, std::span<const float> weights,
                             int64_t dimension) {
   check_sizes(task, weights, dimension, "theorem1_upper_bound");
-  const auto d = static_cast<double>(dimension);
+  const double d = dimension;
   const double log_outputs = std::log(static_cast<double>(task.outputs));
   check_argument(task.outputs >= 4 && d > 8 * log_outputs,
                  "theorem1_upper_bound: M = {}, d = {}; Theorem 1 needs M >= 4 and d > 8 log M",

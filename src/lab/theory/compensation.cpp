@@ -82,7 +82,7 @@ std::vector<double> simplex_outputs(int64_t count, int64_t dimension) {
   // Corner k of a simplex of k + 1 corners lies above the middle of the others.
   std::vector<double> u(count * dimension);
   for (int64_t axis = 0; axis < count - 1; ++axis) {
-    const auto others = static_cast<double>(count - 1 - axis);  // corners after this one
+    const double others = count - 1 - axis;  // corners after this one
     double left = 1;
     for (int64_t j = 0; j < axis; ++j) left -= u[axis * dimension + j] * u[axis * dimension + j];
     u[axis * dimension + axis] = std::sqrt(left);
@@ -99,7 +99,7 @@ OutputLoss output_loss(const AssociationTask& task, std::span<const double> foun
   OutputLoss loss{0, std::vector<double>(outputs.size())};
   std::vector<double> by_product(M * M);  // derivative by <u_y', u_y>
   for (int64_t x = 0; x < N; ++x) {
-    const auto gradient = std::span(scores).subspan(static_cast<size_t>(x * M), M);
+    const auto gradient = std::span(scores).subspan(x * M, M);
     loss.nats += task.law[x] * softmax_gradient(gradient, task.output[x], sharpness);
     for (int64_t k = 0; k < M; ++k)
       for (int64_t y = 0; y < M; ++y)

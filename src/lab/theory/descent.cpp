@@ -36,7 +36,7 @@ ModelGradient<float> gradient_for(const AssociationTask& task, const WeightedBat
 
 double entry_deviation(std::span<const float> values) {
   double mean = 0, squares = 0;
-  const auto n = static_cast<double>(values.size());
+  const double n = values.size();
   for (const float value : values) mean += value / n;
   for (const float value : values) squares += (value - mean) * (value - mean);
   return values.size() > 1 ? std::sqrt(squares / (n - 1)) : 0.0;
@@ -44,7 +44,7 @@ double entry_deviation(std::span<const float> values) {
 
 DescentStep width_independent_step(UpdateRule rule, double size, int64_t dimension,
                                    bool learn_embeddings) {
-  const auto d = static_cast<double>(dimension);
+  const double d = dimension;
   const bool sign = rule == UpdateRule::kSign;
   const double of_embeddings = !learn_embeddings ? 0 : sign ? size / std::sqrt(d) : size;
   return {.rule = rule,
@@ -58,10 +58,10 @@ double descend(const AssociationTask& task, const WeightedBatch& batch, const De
   const auto gradient = gradient_for(task, batch, step, model);
   update(step.rule, step.memory, gradient.memory, model.memory.data());
   update(step.rule, step.outputs, gradient.outputs, model.outputs.data());
-  const auto d = static_cast<size_t>(model.dimension);
+  const size_t d = model.dimension;
   for (size_t row = 0; row * d < gradient.inputs.size(); ++row)
     update(step.rule, step.inputs, std::span(gradient.inputs).subspan(row * d, d),
-           model.inputs.data() + static_cast<size_t>(batch.inputs[row]) * d);
+           model.inputs.data() + batch.inputs[row] * d);
   return gradient.loss;
 }
 
@@ -73,9 +73,9 @@ double AdamDescent::descend(const AssociationTask& task, const WeightedBatch& ba
   update(step_.outputs, gradient.outputs, outputs_, model.outputs);
   if (step_.inputs == 0) return gradient.loss;
   std::vector<float> of_inputs(model.inputs.size(), 0.0f);
-  const auto d = static_cast<size_t>(model.dimension);
+  const size_t d = model.dimension;
   for (size_t row = 0; row < batch.inputs.size(); ++row)
-    std::copy_n(gradient.inputs.begin() + static_cast<int64_t>(row * d), d,
+    std::copy_n(gradient.inputs.begin() + row * d, d,
                 of_inputs.begin() + batch.inputs[row] * model.dimension);
   update(step_.inputs, of_inputs, inputs_, model.inputs);
   return gradient.loss;
@@ -87,7 +87,7 @@ void AdamDescent::update(double size, std::span<const float> gradient, Moments& 
   moments.first.resize(target.size(), 0.0f);
   moments.second.resize(target.size(), 0.0f);
   const auto keep1 = static_cast<float>(kBeta1), keep2 = static_cast<float>(kBeta2);
-  const auto steps = static_cast<double>(batches_);
+  const double steps = batches_;
   const auto scale = static_cast<float>(size / (1 - std::pow(kBeta1, steps)));
   const auto correction = static_cast<float>(1 / (1 - std::pow(kBeta2, steps)));
   for (size_t i = 0; i < target.size(); ++i) {

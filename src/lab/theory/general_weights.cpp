@@ -28,7 +28,7 @@ std::vector<float> gram_of_outputs(int64_t outputs, int64_t d, uint64_t seed) {
 
 /// Answers [M, M] of what is stored for output z (row) to u_y (column).
 std::vector<float> answers_of(OutputWeights weights, int64_t outputs, int64_t d, uint64_t seed) {
-  const auto M = static_cast<size_t>(outputs);
+  const size_t M = outputs;
   std::vector<float> answers(M * M, 0.0f);
   if (weights == OutputWeights::kDual) {
     for (size_t y = 0; y < M; ++y) answers[y * M + y] = 1;

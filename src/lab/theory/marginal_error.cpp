@@ -21,12 +21,12 @@ double marginal_error(const AssociationTask& task, std::span<const float> weight
   constexpr int64_t kRows = 1024;
   const auto energies = class_energies(task, weights);
   const int64_t M = task.outputs;
-  const auto d = static_cast<double>(dimension);
+  const double d = dimension;
   const auto u = random_directions(M, dimension, seed ^ 0x5851F42D4C957F2D);
   const SerialBlas serial_blas;
   const std::vector<float> gram = gram_matrix(u, M, dimension);
   std::vector<double> errors((task.inputs() + kRows - 1) / kRows, 0.0);
-  parallel_for(static_cast<int64_t>(errors.size()), [&](int64_t block) {
+  parallel_for(std::ssize(errors), [&](int64_t block) {
     const int64_t first = block * kRows, rows = std::min(kRows, task.inputs() - first);
     // Column 0 draws |e_x|^2, the others the noise on the M coefficients.
     std::vector<float> noise(rows * (M + 1)), scores(rows * M);

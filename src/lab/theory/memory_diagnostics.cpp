@@ -13,11 +13,10 @@ namespace tessera::theory {
 std::vector<double> class_noise(std::span<const float> memory,
                                 std::span<const float> output_embeddings, int64_t dimension) {
   check_argument(dimension >= 1 && memory.size() == static_cast<size_t>(dimension * dimension) &&
-                     output_embeddings.size() % static_cast<size_t>(dimension) == 0 &&
-                     !output_embeddings.empty(),
+                     output_embeddings.size() % dimension == 0 && !output_embeddings.empty(),
                  "class_noise: {} entries of W and {} of U do not fit d = {}", memory.size(),
                  output_embeddings.size(), dimension);
-  const int64_t outputs = static_cast<int64_t>(output_embeddings.size()) / dimension;
+  const int64_t outputs = std::ssize(output_embeddings) / dimension;
   const auto read =  // U W, row y is W^T u_y
       product(outputs, dimension, dimension, output_embeddings.data(), memory.data());
   std::vector<double> noise;

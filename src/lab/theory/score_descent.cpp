@@ -68,7 +68,7 @@ void ScoreDescent::step(int32_t input, double step_size) {
 
 void ScoreDescent::step(const WeightedBatch& batch, double step_size) {
   const int64_t N = task_.inputs(), M = task_.outputs;
-  const auto rows = static_cast<int64_t>(batch.inputs.size());
+  const auto rows = std::ssize(batch.inputs);
   std::vector<float> residuals(rows * M);
   for (int64_t row = 0; row < rows; ++row)
     residual(batch.inputs[row], static_cast<float>(step_size) * batch.weights[row],

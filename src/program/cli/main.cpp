@@ -16,7 +16,7 @@ namespace {
 std::string executable_folder() {
   char path[PATH_MAX];
   const ssize_t length = ::readlink("/proc/self/exe", path, sizeof path - 1);
-  const std::string whole(path, length > 0 ? static_cast<size_t>(length) : 0);
+  const std::string whole(path, length > 0 ? length : 0);
   return whole.substr(0, whole.rfind('/'));
 }
 

@@ -43,8 +43,8 @@ void take_launched_shard(jobs::Files& files) {
     throw UsageError(
         "--shard auto: no launcher says how many processes there are (WORLD_SIZE, "
         "OMPI_COMM_WORLD_SIZE or SLURM_NTASKS); give I/N, for example 1/4");
-  files.shard = static_cast<size_t>(launched->rank);
-  files.shards = static_cast<size_t>(launched->count);
+  files.shard = launched->rank;
+  files.shards = launched->count;
 }
 
 void take_shard(const std::string& text, jobs::Files& files) {

@@ -268,7 +268,7 @@ Option Verb::add_choice(const std::string& name, const std::string& help,
   const std::vector<std::string> choices(names.begin(), names.end());
   const auto read = [choices, choose = std::move(choose)](const std::string& text) {
     const auto found = std::find(choices.begin(), choices.end(), text);
-    if (found != choices.end()) choose(static_cast<size_t>(found - choices.begin()));
+    if (found != choices.end()) choose(found - choices.begin());
     return found != choices.end();
   };
   return add(name, help, initial,

@@ -249,8 +249,8 @@ std::string read_standard_input() {
   std::string text;
   std::array<char, 1 << 16> buffer;
   while (std::cin.read(buffer.data(), buffer.size()) || std::cin.gcount() > 0) {
-    text.append(buffer.data(), static_cast<size_t>(std::cin.gcount()));
-    if (static_cast<int64_t>(text.size()) > limit)
+    text.append(buffer.data(), std::cin.gcount());
+    if (std::ssize(text) > limit)
       throw DataError("standard input",
                       "has more than {} bytes, a quarter of the memory of this machine; put it "
                       "into a file",

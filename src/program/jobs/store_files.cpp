@@ -105,9 +105,9 @@ memo::SizePlan planned_size(const Create& create, memo::TextMemoryConfig& memory
 
 /// Throws UsageError where this machine cannot hold the matrices.
 void check_memory(const memo::TextMemoryConfig& memory) {
-  const auto d = static_cast<double>(memory.dimension);
+  const double d = memory.dimension;
   const double wanted = memory.shards * d * d * sizeof(int32_t);
-  const auto there = static_cast<double>(physical_memory());
+  const double there = physical_memory();
   if (wanted > there)
     throw UsageError(
         "{} of dimension {} would take {:.1f} GB of memory, this machine has {:.1f} GB; allow a "

@@ -107,7 +107,7 @@ Find::Answer Find::run(const MemoStore& store, const OnProgress& on_progress,
   Answer answer;
   int64_t bytes = 0;
   for (int64_t number = 0; number < std::ssize(documents); ++number) {
-    const auto& document = documents[static_cast<size_t>(number)];
+    const auto& document = documents[number];
     const int64_t before = answer.places;
     store::find_text(text, matching, document.id,
                      store::memorized_text(ledger, store.tokenizer(), document),

@@ -61,7 +61,7 @@ void LineReader::read_some() {
   const ssize_t count = ::read(descriptor_, bytes.data(), bytes.size());
   if (count < 0 && errno != EINTR && errno != EAGAIN)
     throw SystemError("standard input", "read", errno);
-  if (count > 0) buffer_.append(bytes.data(), static_cast<size_t>(count));
+  if (count > 0) buffer_.append(bytes.data(), count);
   ended_ = count == 0;
 }
 

@@ -166,7 +166,7 @@ void print_slots(const Inspection& inspection, const InspectedText& text,
     std::vector<Cell> row = {Cell::fixed(share.logit, 4), Cell::fixed(share.weight, 4), layer + 1,
                              share.head + 1, share.slot};
     if (readers) {
-      const auto read = readers->of(static_cast<int64_t>(layer), share.head, share.slot);
+      const auto read = readers->of(layer, share.head, share.slot);
       row.push_back(read.empty()
                         ? ""
                         : text.place(read.front().before, read.front().token, read.front().next));

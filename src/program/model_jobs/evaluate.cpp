@@ -29,7 +29,7 @@ class EvaluationShare {
   EvaluationShare(const Tokenizer& tokenizer, Processes* processes)
       : processes_(processes),
         encoder_(tokenizer),
-        bytes_taken_(processes ? static_cast<size_t>(processes->count()) : 1) {}
+        bytes_taken_(processes ? processes->count() : 1) {}
 
   /// Whether this process speaks for all.
   bool leads() const { return is_alone() || processes_->leads(); }
@@ -62,13 +62,12 @@ class EvaluationShare {
       begin = end;
     }
     const at::Tensor lengths = at::zeros({std::ssize(pieces)}, at::kLong);
-    for (int64_t i = 0; i < lengths.size(0); ++i)
-      lengths[i] = std::ssize(pieces[static_cast<size_t>(i)]);
+    for (int64_t i = 0; i < lengths.size(0); ++i) lengths[i] = std::ssize(pieces[i]);
     processes_->sum({lengths});
     const at::Tensor ids = at::zeros({lengths.sum().item<int64_t>()}, at::kInt);
     int64_t first = 0;
     for (int64_t i = 0; i < lengths.size(0); ++i) {
-      const at::ArrayRef<int32_t> own = pieces[static_cast<size_t>(i)];
+      const at::ArrayRef<int32_t> own = pieces[i];
       if (!own.empty()) ids.narrow(0, first, std::ssize(own)).copy_(at::tensor(own, at::kInt));
       first += lengths[i].item<int64_t>();
     }
@@ -105,7 +104,7 @@ Evaluate::Answer share_of(const ModelFolder& folder, const TextSource& source,
   EvaluationOptions in_turn = options;
   in_turn.takes_next = [&share] { return share.takes_batch(); };
   Evaluate::Answer answer;
-  const auto bytes = static_cast<int64_t>(source.bytes());
+  const int64_t bytes = source.bytes();
   int64_t before = 0;  // bytes of the documents before
   const auto evaluate_document = [&](std::string_view text) {
     const auto show = [&](double part) {

@@ -190,8 +190,8 @@ Completion::Prompt Completion::read(const PromptContent& content) const {
 }
 
 void Completion::check_size() const {
-  const auto most = static_cast<double>(service_.limits.tokens_per_request);
-  const auto candidates = static_cast<double>(request_.best_of);
+  const double most = service_.limits.tokens_per_request;
+  const double candidates = request_.best_of;
   double read = 0;
   for (const auto& [prompt, rest] : prompts_)
     read += candidates * static_cast<double>(prompt.size());
@@ -390,7 +390,7 @@ Completion::Json Completion::answer() {
 /// What is new of a choice. last: nothing comes after it.
 Completion::Json Completion::event(size_t choice, bool last) {
   Json json = head();
-  json["choices"] = {choices_[choice].flush(static_cast<int64_t>(choice))};
+  json["choices"] = {choices_[choice].flush(choice)};
   if (request_.token_ids && request_.chat && !std::exchange(prompts_shown_, true))
     json["prompt_token_ids"] = prompts_.front().tokens;
   if (request_.usage_apart)

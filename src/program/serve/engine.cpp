@@ -292,7 +292,7 @@ std::vector<Engine::Step> Engine::next_steps() {
   std::vector<Step> steps(rows_.size());
   at::parallel_for(0, std::ssize(rows_), 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const auto row = static_cast<size_t>(i);
+      const size_t row = i;
       try {
         TextWriter& writer = rows_[row].writer;
         steps[row].written = decoder_->goes_on(row)
@@ -320,7 +320,7 @@ void Engine::write_tokens() {
     Row& row = rows_[index];
     const auto token = hand_on(row, std::move(steps[index]));
     if (!token) continue;
-    kept.push_back(static_cast<int64_t>(index));
+    kept.push_back(index);
     drawn.push_back(*token);
     going_on.push_back(std::move(row));
   }

@@ -134,10 +134,10 @@ class HttpServer::Implementation {
         guard_(std::move(guard)),
         answer_(std::move(answer)),
         on_refusal_(std::move(on_refusal)),
-        connections_(kArrivingBodies * (kHeadBytes + static_cast<size_t>(options.body_bytes))),
+        connections_(kArrivingBodies * (kHeadBytes + options.body_bytes)),
         tls_(tls_of(options)),
         acceptor_(listening(io_, options)),
-        threads_(static_cast<size_t>(options.threads)) {
+        threads_(options.threads) {
     asio::co_spawn(io_, accept_all(), asio::detached);
   }
 
@@ -360,7 +360,7 @@ class HttpServer::Implementation::Connection {
     for (int64_t left = kDropped + 4 * options_.body_bytes;
          !error && left > 0 && Clock::now() < end;) {
       unencrypted().expires_after(kSilent);
-      left -= static_cast<int64_t>(co_await unencrypted().async_read_some(room, into(error)));
+      left -= co_await unencrypted().async_read_some(room, into(error));
     }
   }
 

@@ -36,7 +36,7 @@ void write_all(std::string_view text) {
   while (!text.empty()) {
     const ssize_t count = ::write(STDERR_FILENO, text.data(), text.size());
     if (count < 0 && errno != EINTR) return;  // there is no better place to say so
-    text.remove_prefix(count < 0 ? 0 : static_cast<size_t>(count));
+    text.remove_prefix(count < 0 ? 0 : count);
   }
 }
 

@@ -20,7 +20,7 @@ class ModelPrompt : public PromptReading {
       : session_(std::move(session)), prompt_(std::move(prompt)), read_(read) {}
 
   bool advance(int64_t tokens) override {
-    const size_t count = std::min(static_cast<size_t>(tokens), prompt_.size() - read_);
+    const size_t count = std::min<size_t>(tokens, prompt_.size() - read_);
     const Tokens part(prompt_.begin() + read_, prompt_.begin() + read_ + count);
     if (read_ == 0)
       session_.add({part});
@@ -106,7 +106,7 @@ class ModelDecoder : public Decoder {
   }
   std::span<const float> logits(size_t row) override {
     const auto [group, place] = place_of(row);
-    const auto V = static_cast<size_t>(vocabulary());
+    const size_t V = vocabulary();
     return {groups_[group].logits.data_ptr<float>() + place * V, V};
   }
 

@@ -63,7 +63,7 @@ Response rows_of_matrix(const MemoStore& store, const Request& request,
   const int64_t first = query_number(request, "first", 0, config.dimension - 1);
   const int64_t rows =
       query_number(request, "rows", 1, std::min(kMostRows, config.dimension - first));
-  const auto& entries = store.memory().shards()[static_cast<size_t>(matrix)].matrix();
+  const auto& entries = store.memory().shards()[matrix].matrix();
   const int64_t bytes = rows * config.dimension * entries.bits() / 8;
   if (bytes > limits.answer_bytes) throw too_large(static_cast<size_t>(bytes), limits);
   return binary_response<std::byte>(entries.bytes(first, rows));
@@ -73,7 +73,7 @@ Response rows_of_matrix(const MemoStore& store, const Request& request,
 /// 8 bits.
 Response values_of_keys(const MemoStore& store, const Request& request) {
   const auto& config = store.config().memory;
-  const auto d = static_cast<size_t>(config.dimension);
+  const size_t d = config.dimension;
   const size_t n = request.body.size() / (sizeof(uint32_t) + d);
   if (n == 0 || request.body.size() != n * (sizeof(uint32_t) + d))
     throw ApiError(400, "the body has {} bytes, expected {} for each key", request.body.size(),
@@ -109,7 +109,7 @@ Response readings_of_text(const MemoStore& store, const Request& request) {
 Response sources_of_tokens(const MemoStore& store, const Request& request) {
   const auto body = json_body(request);
   const Fields fields(body);
-  const auto last_id = static_cast<double>(store.config().memory.vocabulary - 1);
+  const double last_id = store.config().memory.vocabulary - 1;
   std::vector<int64_t> ids;
   fields.read({{"tokens", "", &ids, {.least = 0, .most = last_id, .required = true}}});
   const std::vector<int32_t> tokens(ids.begin(), ids.end());
@@ -125,8 +125,7 @@ Response sources_of_tokens(const MemoStore& store, const Request& request) {
                    asked, hosts::kMostSourcesAtOnce)
         .about("most");
   Json list = Json::array();
-  for (const store::TokenSources& found :
-       store.sources(tokens, static_cast<size_t>(first), static_cast<size_t>(most))) {
+  for (const store::TokenSources& found : store.sources(tokens, first, most)) {
     Json best = Json::array();
     for (const store::Source& source : found.best) best.push_back(store::json_of(source));
     list.push_back({{"places", found.places}, {"best", std::move(best)}});

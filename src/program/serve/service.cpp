@@ -115,7 +115,7 @@ void Service::check_tokens(double tokens, const std::string& field) const {
 }
 
 void Service::check_answer(double bytes, std::string_view fewer) const {
-  const auto most = static_cast<double>(limits.answer_bytes);
+  const double most = limits.answer_bytes;
   if (bytes <= most) return;
   throw ApiError(413,
                  "the answer may have {:.1f} MB, expected at most {:.1f} (--max-answer); ask for "

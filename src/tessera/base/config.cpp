@@ -54,7 +54,7 @@ bool holds_number(const Json& json, const Demand& demand) {
   } else if (!json.is_number()) {
     return false;
   }
-  const auto number = static_cast<double>(json.get<Number>());
+  const double number = json.get<Number>();
   return number >= demand.least && number <= demand.most &&
          (std::isfinite(number) || !std::isfinite(demand.least));
 }
@@ -106,7 +106,7 @@ struct FieldFromJson {
         std::ranges::find(field.names, json.is_string() ? json.get<std::string>() : "");
     expect(name != field.names.end(), json, path,
            fmt::format("one of: {}", fmt::join(field.names, ", ")));
-    field.write(field.member, static_cast<size_t>(name - field.names.begin()));
+    field.write(field.member, name - field.names.begin());
   }
   void operator()(const std::vector<Field>& fields) const { fields_from_json(json, fields, path); }
   template <typename Value>
@@ -155,7 +155,7 @@ size_t index_of_name(std::span<const std::string_view> names, std::string_view n
   const auto found = std::ranges::find(names, name);
   check_argument(found != names.end(), "{} is '{}', expected one of: {}", what, name,
                  fmt::join(names, ", "));
-  return static_cast<size_t>(found - names.begin());
+  return found - names.begin();
 }
 
 Json fields_to_json(const std::vector<Field>& fields) {

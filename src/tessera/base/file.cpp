@@ -52,7 +52,7 @@ size_t regular_size(int descriptor, const std::filesystem::path& path) {
   struct stat status;
   if (::fstat(descriptor, &status) != 0) throw SystemError(path.native(), "read", errno);
   if (!S_ISREG(status.st_mode)) throw DataError(path.native(), "is not a regular file");
-  return static_cast<size_t>(status.st_size);
+  return status.st_size;
 }
 
 /// A rename would put a file in the place of a device or a pipe, too, for all who use it; also in
@@ -99,7 +99,7 @@ void write_each(std::string_view bytes, const std::filesystem::path& path, const
     const ssize_t written = write(bytes);
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) throw SystemError(path.native(), "write", errno);
-    bytes.remove_prefix(static_cast<size_t>(written));
+    bytes.remove_prefix(written);
   }
 }
 
@@ -241,7 +241,7 @@ bool is_there(const std::filesystem::path& path) {
 int64_t file_bytes(const std::filesystem::path& path) {
   std::error_code missing;
   const auto bytes = std::filesystem::file_size(path, missing);
-  return missing ? 0 : static_cast<int64_t>(bytes);
+  return missing ? 0 : bytes;
 }
 
 std::string read_file(const std::filesystem::path& path, uint64_t limit) {
@@ -256,7 +256,7 @@ std::string read_file(const std::filesystem::path& path, uint64_t limit) {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw SystemError(path.native(), "read", errno);
     if (got == 0) break;
-    filled += static_cast<size_t>(got);
+    filled += got;
   }
   content.resize(filled);
   return content;

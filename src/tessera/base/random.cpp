@@ -30,7 +30,7 @@ uint64_t Philox::number(uint64_t index) const {
 
 uint64_t run_seed(uint64_t seed, int64_t run) {
   constexpr uint64_t kRuns = 0x72756E73;  // the stream: "runs"
-  return run == 0 ? seed : Philox(seed, kRuns).number(static_cast<uint64_t>(run));
+  return run == 0 ? seed : Philox(seed, kRuns).number(run);
 }
 
 uint64_t RandomStream::operator()() {

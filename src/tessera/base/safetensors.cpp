@@ -27,7 +27,7 @@ constexpr size_t kAlignment = 64;                 // bytes
 
 /// Elements times bytes, or nothing where it (or a stride) overflows.
 std::optional<uint64_t> bytes_of(const std::vector<int64_t>& shape, DType dtype) {
-  int64_t bytes = static_cast<int64_t>(dtype_bytes(dtype));
+  int64_t bytes = dtype_bytes(dtype);
   bool empty = false;
   for (int64_t size : shape) {
     if (size < 0 || __builtin_mul_overflow(bytes, std::max<int64_t>(size, 1), &bytes)) return {};
@@ -166,7 +166,7 @@ const TensorView& File::at(const std::string& name) const {
 std::span<std::byte> File::writable_bytes(const std::string& name) {
   const auto tensor = at(name).bytes;
   const auto all = mapping_.writable_bytes();
-  return all.subspan(static_cast<size_t>(tensor.data() - all.data()), tensor.size());
+  return all.subspan(tensor.data() - all.data(), tensor.size());
 }
 
 std::string header(const std::vector<NamedTensor>& tensors,

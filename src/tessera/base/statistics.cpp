@@ -26,8 +26,8 @@ double Spread::standard_error() const {
 }
 
 Spread spread_of(std::span<const double> values) {
-  Spread spread{.runs = static_cast<int64_t>(values.size())};
-  const auto n = static_cast<double>(values.size());
+  Spread spread{.runs = std::ssize(values)};
+  const double n = values.size();
   for (const double value : values) spread.mean += value / n;
   double squares = 0;
   for (const double value : values) squares += (value - spread.mean) * (value - spread.mean);
@@ -40,7 +40,7 @@ double log_log_slope(std::span<const double> x, std::span<const double> y) {
                  "log_log_slope: {} abscissae and {} ordinates; two or more pairs are needed",
                  x.size(), y.size());
   double mean_x = 0, mean_y = 0, products = 0, squares = 0;
-  const auto n = static_cast<double>(x.size());
+  const double n = x.size();
   for (size_t i = 0; i < x.size(); ++i) {
     check_argument(x[i] > 0 && y[i] > 0, "log_log_slope: point ({}, {}) has no logarithm", x[i],
                    y[i]);

@@ -48,7 +48,7 @@ std::optional<size_t> named_in_part(std::string_view name, const std::vector<std
     return one.starts_with(word + "_") || one.ends_with("_" + word);
   });
   if (name.empty() || found == known.end()) return std::nullopt;
-  return static_cast<size_t>(found - known.begin());
+  return found - known.begin();
 }
 
 }  // namespace

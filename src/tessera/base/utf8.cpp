@@ -87,7 +87,7 @@ Front front_of(std::string_view text) {
 }
 
 size_t code_points(std::string_view text) {
-  return text.size() - static_cast<size_t>(std::ranges::count_if(text, continues_character));
+  return text.size() - std::ranges::count_if(text, continues_character);
 }
 
 std::string_view beginning_of(std::string_view text, size_t bytes) {

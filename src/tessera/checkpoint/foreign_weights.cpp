@@ -169,7 +169,7 @@ void override_sizes(Json& fields, const std::map<std::string, int64_t>& sizes) {
 std::vector<ParameterShape> shapes_of(const StateDict& dict, const Json& fields,
                                       bool sizes_were_given) {
   const auto layers = fields.value("layers", int64_t{0});
-  const auto most = static_cast<int64_t>(dict.tensors.size());
+  const auto most = std::ssize(dict.tensors);
   if (layers > most)
     throw DataError(dict.path, "it claims to have {} layers, but has {} tensors in all", layers,
                     most);

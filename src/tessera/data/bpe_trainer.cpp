@@ -178,7 +178,7 @@ BpeTrainer::BpeTrainer(BpeTrainerConfig config)
 BpeTrainer::~BpeTrainer() = default;
 
 void BpeTrainer::add_text(std::string_view text, const OnBytes& on_bytes) {
-  text_bytes_ += static_cast<int64_t>(text.size());
+  text_bytes_ += std::ssize(text);
   auto& [scanner, counts] = *words_;
   scanner.start(text);
   int64_t told = 0;
@@ -208,7 +208,7 @@ Tokenizer BpeTrainer::train(const OnProgress& on_progress) const {
 
   PairTable pairs(words_in_bytes(words_->counts, byte_ids));
   std::vector<BpeModel::Merge> merges;
-  while (static_cast<int64_t>(content.tokens.size()) < config_.vocabulary_size) {
+  while (std::ssize(content.tokens) < config_.vocabulary_size) {
     const auto [pair, count] = pairs.most_frequent();
     if (count < config_.minimum_count) break;
     std::string bytes = content.tokens[pair.first] + content.tokens[pair.second];
@@ -217,7 +217,7 @@ Tokenizer BpeTrainer::train(const OnProgress& on_progress) const {
     if (is_new) content.tokens.push_back(std::move(bytes));
     merges.push_back({pair.first, pair.second, found->second});
     pairs.merge(pair, found->second);
-    if (on_progress) on_progress(static_cast<int64_t>(content.tokens.size()));
+    if (on_progress) on_progress(std::ssize(content.tokens));
   }
   content.model = BpeModel(content.tokens, byte_ids, std::move(merges), PreTokenRule{});
   return Tokenizer(std::move(content));

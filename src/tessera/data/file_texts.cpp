@@ -110,7 +110,7 @@ xmlSAXHandler page_events() {
   };
   events.endElement = [](void* context, const xmlChar* name) { page_of(context).end(view(name)); };
   events.characters = [](void* context, const xmlChar* text, int size) {
-    page_of(context).characters(view(text).substr(0, static_cast<size_t>(size)));
+    page_of(context).characters(view(text).substr(0, size));
   };
   events.ignorableWhitespace = events.characters;
   return events;

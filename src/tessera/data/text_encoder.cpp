@@ -64,7 +64,7 @@ void TextEncoder::append_piece(std::string_view text, size_t begin, size_t end,
   };
   between_tokens(working_->early, text.substr(begin, end - begin), [&](std::string_view outer) {
     between_tokens(working_->late, outer, [&](std::string_view plain) {
-      append_plain(plain, static_cast<size_t>(plain.data() - text.data()), ids);
+      append_plain(plain, plain.data() - text.data(), ids);
     });
   });
 }

@@ -78,7 +78,7 @@ std::string part_of(const fs::path& path, uint64_t begin, uint64_t end) {
   std::ifstream file(path, std::ios::binary);
   file.seekg(static_cast<std::streamoff>(begin));
   file.read(part.data(), std::ssize(part));
-  part.resize(static_cast<size_t>(file.gcount()));
+  part.resize(file.gcount());
   return part;
 }
 

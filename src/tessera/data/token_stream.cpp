@@ -89,7 +89,7 @@ TokenStream TokenStream::open(const std::filesystem::path& path) {
 }
 
 void TokenStream::read(int64_t begin, std::span<int64_t> ids) const {
-  const auto count = static_cast<int64_t>(ids.size());
+  const auto count = std::ssize(ids);
   check_argument(begin >= 0 && count <= size() - begin,
                  "TokenStream::read: tokens {} to {} of a stream of {}", begin, begin + count,
                  size());
@@ -134,11 +134,11 @@ int64_t TokenStream::text_bytes(const Tokenizer& tokenizer) const {
   int64_t bytes = 0;
   std::array<int64_t, kReadTokens> ids;
   for (int64_t begin = 0; begin < size(); begin += kReadTokens) {
-    const std::span part(ids.data(), static_cast<size_t>(std::min(kReadTokens, size() - begin)));
+    const std::span part(ids.data(), std::min(kReadTokens, size() - begin));
     read(begin, part);
     for (int64_t id : part)
       if (id != tokenizer.end_of_text())
-        bytes += static_cast<int64_t>(tokenizer.token_bytes(static_cast<int32_t>(id)).size());
+        bytes += tokenizer.token_bytes(static_cast<int32_t>(id)).size();
   }
   return bytes;
 }
@@ -152,7 +152,7 @@ TokenStreamWriter::TokenStreamWriter(const std::filesystem::path& path, const To
 }
 
 void TokenStreamWriter::write(std::span<const int32_t> ids) {
-  tokens_ += static_cast<int64_t>(ids.size());
+  tokens_ += std::ssize(ids);
   if (dtype_for(info_.vocabulary_size) == DType::kI32) {
     file_.write(std::as_bytes(ids));
   } else {
@@ -166,7 +166,7 @@ void TokenStreamWriter::add_document(std::string_view text) {
   const auto pieces = encoder_.pieces(text);
   for (auto ids = pieces(); !ids.empty(); ids = pieces()) write(ids);
   if (const auto end = encoder_.tokenizer().end_of_text()) write(std::span(&*end, 1));
-  info_.text_bytes += static_cast<int64_t>(text.size());
+  info_.text_bytes += std::ssize(text);
   ++info_.documents;
 }
 
@@ -190,8 +190,8 @@ WindowSampler::WindowSampler(TokenStream stream, int64_t rows, int64_t length, u
 
 TokenBatch WindowSampler::batch(int64_t step) const {
   check_argument(step >= 0, "WindowSampler::batch: step {}, expected 0 or more", step);
-  const Philox philox(seed_ ^ kPurpose, static_cast<uint64_t>(step));
-  std::vector<int64_t> begins(static_cast<size_t>(rows_));
+  const Philox philox(seed_ ^ kPurpose, step);
+  std::vector<int64_t> begins(rows_);
   for (size_t row = 0; row < begins.size(); ++row) {
     const auto words = philox.block(row);
     const uint64_t draw = static_cast<uint64_t>(words[0]) << 32 | words[1];
@@ -205,16 +205,15 @@ TokenBatch WindowSampler::evaluation_windows(int64_t count) const {
   check_argument(count >= 1, "WindowSampler::evaluation_windows: {} windows, expected 1 or more",
                  count);
   const int64_t windows = std::min(count, starts());
-  std::vector<int64_t> begins(static_cast<size_t>(windows), 0);
+  std::vector<int64_t> begins(windows, 0);
   for (int64_t i = 1; i < windows; ++i)
-    begins[static_cast<size_t>(i)] =
-        static_cast<int64_t>(static_cast<__int128>(i) * (starts() - 1) / (windows - 1));
+    begins[i] = static_cast<int64_t>(static_cast<__int128>(i) * (starts() - 1) / (windows - 1));
   return read(begins);
 }
 
 TokenBatch WindowSampler::read(const std::vector<int64_t>& begins) const {
-  TokenBatch batch{static_cast<int64_t>(begins.size()), length_, {}, {}};
-  std::vector<int64_t> window(static_cast<size_t>(length_ + 1));
+  TokenBatch batch{std::ssize(begins), length_, {}, {}};
+  std::vector<int64_t> window(length_ + 1);
   for (int64_t begin : begins) {
     stream_.read(begin, window);
     batch.inputs.insert(batch.inputs.end(), window.begin(), window.end() - 1);

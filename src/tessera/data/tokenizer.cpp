@@ -146,7 +146,7 @@ std::string_view Tokenizer::token_bytes(int32_t id) const {
 }
 
 int64_t Tokenizer::vocabulary_size() const {
-  return static_cast<int64_t>(content_->tokens.size());
+  return std::ssize(content_->tokens);
 }
 
 std::optional<int32_t> Tokenizer::end_of_text() const {

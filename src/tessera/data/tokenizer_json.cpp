@@ -119,10 +119,10 @@ std::vector<std::string> room_for_tokens(const BpeFile& file, const std::string&
   int64_t largest = -1;
   for (const auto& [token, id] : file.vocabulary) largest = std::max<int64_t>(largest, id);
   for (const auto& token : file.added_tokens) largest = std::max<int64_t>(largest, token.id);
-  const auto count = static_cast<int64_t>(file.vocabulary.size() + file.added_tokens.size());
+  const int64_t count = file.vocabulary.size() + file.added_tokens.size();
   if (largest >= 2 * count + kSpareIds)
     throw DataError(source, "has {} tokens but ids up to {}; it is damaged", count, largest);
-  return std::vector<std::string>(static_cast<size_t>(largest + 1));
+  return std::vector<std::string>(largest + 1);
 }
 
 void place_token(std::vector<std::string>& tokens, int32_t id, const std::string& name,

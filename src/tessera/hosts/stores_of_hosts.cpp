@@ -135,7 +135,7 @@ class StoresOfHosts::Memory final : public memo::ReadableMemory {
   double noise(size_t shard) const override { return code_->noise(stores_.energy(shard)); }
 
  private:
-  size_t shards() const { return static_cast<size_t>(config().shards); }
+  size_t shards() const { return config().shards; }
 
   const StoresOfHosts& stores_;
   std::shared_ptr<const memo::WindowCode> code_;
@@ -272,8 +272,7 @@ void StoresOfHosts::measure() {
   const int64_t d = config_->memory.dimension, P = std::ssize(parts_);
   const int64_t rows_at_once = std::max<int64_t>(1, kEntriesAtOnce / d);
   measured_.assign(parts_.size(), -1);
-  products_.assign(static_cast<size_t>(config_->memory.shards),
-                   std::vector<double>(static_cast<size_t>(P * P)));
+  products_.assign(config_->memory.shards, std::vector<double>(P * P));
   for (int64_t s = 0; s < config_->memory.shards; ++s)
     for (int64_t first = 0; first < d; first += rows_at_once) {
       const int64_t rows = std::min(rows_at_once, d - first);
@@ -281,11 +280,9 @@ void StoresOfHosts::measure() {
           each([&](Part& part) { return part.host.rows_of_matrix(*part.state, s, first, rows); });
       for (size_t a = 0; a < places.size(); ++a)
         for (size_t b = 0; b < places.size(); ++b)
-          products_[static_cast<size_t>(s)][places[a] * parts_.size() + places[b]] +=
-              std::transform_reduce(blocks[a].begin(), blocks[a].end(), blocks[b].begin(), 0.0,
-                                    std::plus(), [](int64_t x, int64_t y) {
-                                      return static_cast<double>(x) * static_cast<double>(y);
-                                    });
+          products_[s][places[a] * parts_.size() + places[b]] += std::transform_reduce(
+              blocks[a].begin(), blocks[a].end(), blocks[b].begin(), 0.0, std::plus(),
+              [](int64_t x, int64_t y) { return static_cast<double>(x) * static_cast<double>(y); });
     }
   for (const size_t i : places) measured_[i] = parts_[i]->state->change;
 }
@@ -296,7 +293,7 @@ double StoresOfHosts::energy(size_t matrix) const {
   for (size_t a = 0; a < parts_.size(); ++a)
     for (size_t b = 0; b < parts_.size(); ++b)
       if (parts_[a]->state && parts_[b]->state) total += products_[matrix][a * parts_.size() + b];
-  const auto d = static_cast<double>(config_->memory.dimension);
+  const double d = config_->memory.dimension;
   return total / (d * d);
 }
 
@@ -305,7 +302,7 @@ const memo::ReadableMemory& StoresOfHosts::memory() const {
 }
 
 std::vector<int64_t> StoresOfHosts::token_counts() const {
-  std::vector<int64_t> counts(static_cast<size_t>(config_->memory.vocabulary));
+  std::vector<int64_t> counts(config_->memory.vocabulary);
   for (const Part* part : present())
     for (size_t y = 0; y < counts.size(); ++y) counts[y] += part->state->token_counts[y];
   return counts;

@@ -85,7 +85,7 @@ class Search {
   /// Whether a beginning may still come to beat one of those that have ended.
   bool open() const {
     if (live_.empty()) return false;
-    if (static_cast<int64_t>(ended_.size()) < options_.beams) return true;
+    if (std::ssize(ended_) < options_.beams) return true;
     // Log-probabilities only fall; the longest text divides them by the most.
     return score(live_.front().log_probability, options_.max_tokens) > ended_.front().score;
   }
@@ -131,7 +131,7 @@ class Search {
   /// Keeps the best `beams`.
   void finish(Beginning text, bool with_end) {
     const double its_score = score(text.log_probability, text.tokens.size());
-    const bool full = static_cast<int64_t>(ended_.size()) == options_.beams;
+    const bool full = std::ssize(ended_) == options_.beams;
     if (full && its_score <= ended_.front().score) return;
     if (full) {
       std::pop_heap(ended_.begin(), ended_.end(), better);
@@ -149,7 +149,7 @@ class Search {
 
 void check_memory(LanguageModel& model, int64_t prompt_tokens, const BeamOptions& options) {
   const double wanted = beam_search_bytes(model, prompt_tokens, options);
-  const auto there = static_cast<double>(physical_memory());
+  const double there = physical_memory();
   if (wanted > there)
     throw UsageError(
         "{} beams of up to {} tokens would take about {:.1f} GB of memory, this machine has {:.1f} "
@@ -176,8 +176,7 @@ double beam_search_bytes(LanguageModel& model, int64_t prompt_tokens, const Beam
   // Tokens stand in the session, the beginnings and the hypotheses that have ended.
   const double ids = kCopies * sizeof(int64_t) * (tokens + 2.0 * options.max_tokens);
   const double logits = kCopies * sizeof(float) * model.vocabulary();
-  return options.beams *
-         (kStates * state_bytes(model, static_cast<int64_t>(read), options.bound) + ids + logits);
+  return options.beams * (kStates * state_bytes(model, read, options.bound) + ids + logits);
 }
 
 std::vector<Hypothesis> beam_search(LanguageModel& model, const Tokens& prompt,

@@ -30,7 +30,7 @@ class MixedLosses {
   at::Tensor next(const at::Tensor& losses, const at::Tensor& logits) {
     const at::Tensor rows = logits.to(at::kCPU, at::kFloat).contiguous();
     at::Tensor mixed = losses.to(at::kCPU, at::kDouble, false, true).contiguous();
-    const auto V = static_cast<size_t>(rows.size(1));
+    const size_t V = rows.size(1);
     for (int64_t t = 0; t < mixed.size(0); ++t) {
       const auto token = text_[++read_].item<int64_t>();
       mixture_.predict({rows.data_ptr<float>() + t * rows.size(1), V});
@@ -103,7 +103,7 @@ void check_stream(LanguageModel& model, int64_t tokens) {
         "cannot read past its window; read it windowed",
         tokens, model.window(), model.kind());
   const double wanted = 2 * state_bytes(model, tokens);  // memories grow to twice their size
-  const auto there = static_cast<double>(physical_memory());
+  const double there = physical_memory();
   if (wanted > there)
     throw UsageError(
         "reading streaming: the memories of a text of {} tokens would take about {:.1f} GB, this "

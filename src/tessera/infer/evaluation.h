@@ -25,7 +25,7 @@ class LossByPosition {
   /// Nats per token after reading position + 1 tokens; NaN where nothing was added for this
   /// position; throws std::out_of_range past the last.
   double at(int64_t position) const { return sums_.at(position) / counts_.at(position); }
-  int64_t positions() const { return static_cast<int64_t>(sums_.size()); }
+  int64_t positions() const { return std::ssize(sums_); }
   /// Nats per token over all positions; NaN before anything was added.
   double mean() const;
   int64_t tokens() const;  ///< predicted so far

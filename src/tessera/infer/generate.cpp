@@ -38,7 +38,7 @@ MemoryMixture mixture_after(LanguageModel& model, const Tokens& prompt, const To
   const Tokens window(prompt.begin() + first, prompt.end());
   const at::Tensor logits =
       model.logits(model.hidden(padded({window}))[0]).to(at::kCPU, at::kFloat).contiguous();
-  const auto V = static_cast<size_t>(logits.size(1));
+  const size_t V = logits.size(1);
   for (int64_t t = 0; t < std::ssize(prompt); ++t) {
     if (const int64_t row = t - first - 1; row >= 0)
       mixture.predict({logits.data_ptr<float>() + row * logits.size(1), V});

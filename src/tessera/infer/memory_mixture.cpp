@@ -47,7 +47,7 @@ void MemoryMixture::weigh() {
 
 /// s_m(token) of the m-th of the lengths.
 double MemoryMixture::share(size_t m, int64_t token) const {
-  const auto id = static_cast<size_t>(token);
+  const size_t id = token;
   if (m == 0) return id < frequencies_.size() ? frequencies_[id] : 0;
   const auto& tokens = continuations_[m - 1].tokens;
   const auto found =
@@ -66,7 +66,7 @@ double MemoryMixture::log_kept() const {
 double MemoryMixture::log_gain(int64_t token, double stored, double kept) const {
   if (stored == 0) return kept;
   // In logarithms: the model's own probability may be less than any number.
-  const double gained = std::log(stored) - log_model_[static_cast<size_t>(token)];
+  const double gained = std::log(stored) - log_model_[token];
   return std::max(kept, gained) + std::log1p(std::exp(-std::abs(kept - gained)));
 }
 
@@ -84,11 +84,10 @@ void MemoryMixture::mix(std::span<float> logits) const {
   };
   for (size_t token = 0; token < frequencies_.size(); ++token) add(0, token, frequencies_[token]);
   for (size_t m = 1; m < lengths_.size(); ++m)
-    for (const auto& [token, share] : continuations_[m - 1].tokens)
-      add(m, static_cast<size_t>(token), share);
+    for (const auto& [token, share] : continuations_[m - 1].tokens) add(m, token, share);
   const double kept = log_kept();
   for (size_t y = 0; y < logits.size(); ++y)
-    logits[y] += static_cast<float>(log_gain(static_cast<int64_t>(y), stored[y], kept));
+    logits[y] += static_cast<float>(log_gain(y, stored[y], kept));
 }
 
 void MemoryMixture::append(int64_t token) {
@@ -96,7 +95,7 @@ void MemoryMixture::append(int64_t token) {
   std::vector<double> stored, read;
   for (size_t m = 0; m < lengths_.size(); ++m) {
     const auto& [counts, probability, agreement] = lengths_[m];
-    const double model = std::exp(log_model_[static_cast<size_t>(token)]);
+    const double model = std::exp(log_model_[token]);
     stored.push_back(weight(m) * share(m, token));
     read.push_back(stored.back() + probability * (1 - agreement) * model);
     sum += read.back();

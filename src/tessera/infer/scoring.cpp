@@ -137,7 +137,7 @@ bool PieceScorer::advance(int64_t tokens) {
   if (state_ || longest > tokens)
     read_part(std::min(tokens, kPieceTokens));
   else
-    read_batch(static_cast<size_t>(tokens / longest));
+    read_batch(tokens / longest);
   return next_ == order_.size();
 }
 
@@ -176,7 +176,7 @@ void PieceScorer::read_batch(size_t rows) {
   const at::Tensor hidden = model_.hidden(padded(read));  // [B, T, C]
   for (size_t row = 0; row < batch.size(); ++row) {
     const TextPiece& piece = pieces_[batch[row]];
-    const auto count = static_cast<int64_t>(piece.tokens.size() - piece.first);
+    const int64_t count = piece.tokens.size() - piece.first;
     scores_[batch[row]] =
         score_rows(model_, hidden[row].narrow(0, static_cast<int64_t>(piece.first) - 1, count),
                    std::span(piece.tokens).subspan(piece.first), alternatives_);

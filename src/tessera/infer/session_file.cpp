@@ -19,7 +19,7 @@ NamedTensors token_tensors(const std::vector<Tokens>& sequences) {
   Tokens all, lengths;
   for (const auto& sequence : sequences) {
     all.insert(all.end(), sequence.begin(), sequence.end());
-    lengths.push_back(static_cast<int64_t>(sequence.size()));
+    lengths.push_back(std::ssize(sequence));
   }
   return {{"tokens", at::tensor(all, at::kLong)}, {"lengths", at::tensor(lengths, at::kLong)}};
 }

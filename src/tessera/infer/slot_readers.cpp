@@ -165,7 +165,7 @@ nlohmann::ordered_json slot_readers_json(const SlotReaders& readers,
         config::Json& list = all[fmt::format("{}.{}.{}", layer, share.head, share.slot)];
         if (!list.is_null()) continue;  // another token has read it, too
         list = config::Json::array();
-        auto found = readers.of(static_cast<int64_t>(layer), share.head, share.slot);
+        auto found = readers.of(layer, share.head, share.slot);
         found.resize(std::min(found.size(), most));
         for (const SlotReader& reader : found) {
           config::Json before = config::Json::array();

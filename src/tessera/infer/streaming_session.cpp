@@ -53,9 +53,8 @@ Reading natural_reading(const LanguageModel& model) {
 }
 
 at::Tensor padded(const std::vector<Tokens>& sequences) {
-  at::Tensor result = at::zeros(
-      {static_cast<int64_t>(sequences.size()), static_cast<int64_t>(longest_of(sequences))},
-      at::kLong);
+  at::Tensor result =
+      at::zeros({std::ssize(sequences), static_cast<int64_t>(longest_of(sequences))}, at::kLong);
   for (size_t row = 0; row < sequences.size(); ++row)
     std::copy(sequences[row].begin(), sequences[row].end(),
               result.data_ptr<int64_t>() + row * result.size(1));
@@ -151,7 +150,7 @@ SequenceOutput StreamingSession::read_prompts(const std::vector<Tokens>& prompts
 }
 
 at::Tensor StreamingSession::read_windows(const std::vector<Tokens>& sequences) const {
-  const auto longest = static_cast<int64_t>(longest_of(sequences));
+  const int64_t longest = longest_of(sequences);
   const int64_t most = std::max<int64_t>(1, kWindowTokens / std::min(longest, model_->window()));
   std::vector<at::Tensor> last_hidden;
   for (size_t first = 0; first < sequences.size(); first += most) {
@@ -203,7 +202,7 @@ at::Tensor StreamingSession::read_on(const std::vector<Tokens>& more) {
         *model_, padded(more), std::move(state),
         [&](const at::Tensor& hidden, int64_t) { last_hidden = hidden.select(1, -1); });
   };
-  if (static_cast<int64_t>(more.front().size()) <= kPieceTokens)
+  if (std::ssize(more.front()) <= kPieceTokens)
     state_ = read_from(std::move(*state_));
   else  // a later piece may throw
     state_ = read_from(SequenceState(*state_));

@@ -17,20 +17,20 @@ std::vector<double> prior_of(const std::vector<std::vector<int32_t>>& documents,
                              int64_t vocabulary) {
   check_argument(vocabulary >= 1, "BoundWindowPredictor: vocabulary is {}, expected at least 1",
                  vocabulary);
-  std::vector<double> prior(static_cast<size_t>(vocabulary), 1.0);
+  std::vector<double> prior(vocabulary, 1.0);
   for (const auto& document : documents)
     for (const int32_t token : document) {
       check_argument(token >= 0 && token < vocabulary,
                      "BoundWindowPredictor: token {}, expected less than the vocabulary, {}", token,
                      vocabulary);
-      prior[static_cast<size_t>(token)] += 1;
+      prior[token] += 1;
     }
   return prior;
 }
 
 std::span<const int32_t> window_before(std::span<const int32_t> document, int64_t position,
                                        int64_t length) {
-  return document.subspan(static_cast<size_t>(position - length), static_cast<size_t>(length));
+  return document.subspan(position - length, length);
 }
 
 }  // namespace
@@ -46,15 +46,15 @@ BoundWindowPredictor::BoundWindowPredictor(const Documents& documents,
                      std::ranges::is_sorted(window_lengths_, std::less_equal()),
                  "BoundWindowPredictor: window lengths must be at least 1 and ascend");
   check_argument(shards >= 1, "BoundWindowPredictor: {} shards, expected at least 1", shards);
-  energies_.resize(static_cast<size_t>(shards));
-  const auto index = theory::parallel_runs(
-      static_cast<int64_t>(window_lengths_.size()),
-      [&](int64_t k) { return index_pairs(documents, window_lengths_[static_cast<size_t>(k)]); });
+  energies_.resize(shards);
+  const auto index = theory::parallel_runs(std::ssize(window_lengths_), [&](int64_t k) {
+    return index_pairs(documents, window_lengths_[k]);
+  });
   for (const auto& pairs : index) count_pairs(pairs);
   for (const double energy : energies_) mean_energy_ += energy / shards;
   const auto places = choose_places(documents, probes);
-  probes_ = theory::parallel_runs(static_cast<int64_t>(places.size()), [&](int64_t probe) {
-    const Place& place = places[static_cast<size_t>(probe)];
+  probes_ = theory::parallel_runs(std::ssize(places), [&](int64_t probe) {
+    const Place& place = places[probe];
     return make_probe(documents[place.document], place.position, index);
   });
 }
@@ -64,9 +64,9 @@ std::vector<BoundWindowPredictor::Pair> BoundWindowPredictor::index_pairs(
     const Documents& documents, int64_t length) const {
   std::vector<Pair> pairs;
   for (size_t n = 0; n < documents.size(); ++n)
-    for (auto i = length; i < static_cast<int64_t>(documents[n].size()); ++i)
-      pairs.push_back({hash_tokens(window_before(documents[n], i, length)),
-                       documents[n][static_cast<size_t>(i)], static_cast<int32_t>(n)});
+    for (auto i = length; i < std::ssize(documents[n]); ++i)
+      pairs.push_back({hash_tokens(window_before(documents[n], i, length)), documents[n][i],
+                       static_cast<int32_t>(n)});
   std::ranges::sort(pairs);
   pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
   return pairs;
@@ -77,12 +77,12 @@ size_t BoundWindowPredictor::shard_of_window(uint64_t window) const {
 }
 
 void BoundWindowPredictor::count_pairs(const std::vector<Pair>& pairs) {
-  associations_ += static_cast<int64_t>(pairs.size());
+  associations_ += std::ssize(pairs);
   for (auto first = pairs.begin(); first != pairs.end();) {
     const auto last = std::find_if(first, pairs.end(), [&](const Pair& pair) {
       return pair.window != first->window || pair.token != first->token;
     });
-    const auto documents = static_cast<double>(last - first);
+    const double documents = last - first;
     energies_[shard_of_window(first->window)] += documents * documents;
     first = last;
   }
@@ -94,16 +94,15 @@ std::vector<BoundWindowPredictor::Place> BoundWindowPredictor::choose_places(
   std::vector<int64_t> ends;  // running count of the positions at the end of each document
   int64_t places = 0;
   for (const auto& document : documents)
-    ends.push_back(places +=
-                   std::max<int64_t>(0, static_cast<int64_t>(document.size()) - shortest));
+    ends.push_back(places += std::max<int64_t>(0, std::ssize(document) - shortest));
   check_argument(places > 0,
                  "BoundWindowPredictor: no document holds a window of {} and its next token",
                  shortest);
   std::vector<Place> chosen;
   for (const int64_t place : choose(places, probes, seed_)) {
-    const auto document = static_cast<size_t>(std::ranges::upper_bound(ends, place) - ends.begin());
+    const size_t document = std::ranges::upper_bound(ends, place) - ends.begin();
     const int64_t from_end = ends[document] - place;
-    chosen.push_back({document, static_cast<int64_t>(documents[document].size()) - from_end});
+    chosen.push_back({document, std::ssize(documents[document]) - from_end});
   }
   return chosen;
 }
@@ -111,8 +110,8 @@ std::vector<BoundWindowPredictor::Place> BoundWindowPredictor::choose_places(
 BoundWindowPredictor::Probe BoundWindowPredictor::make_probe(
     std::span<const int32_t> document, int64_t position,
     const std::vector<std::vector<Pair>>& index) const {
-  const auto windows = static_cast<size_t>(std::ranges::upper_bound(window_lengths_, position) -
-                                           window_lengths_.begin());
+  const size_t windows =
+      std::ranges::upper_bound(window_lengths_, position) - window_lengths_.begin();
   Probe probe;
   std::map<int32_t, std::vector<float>> scores;
   for (size_t k = 0; k < windows; ++k) {
@@ -122,7 +121,7 @@ BoundWindowPredictor::Probe BoundWindowPredictor::make_probe(
          pair != index[k].end() && pair->window == window; ++pair)
       scores.try_emplace(pair->token, windows, 0.0f).first->second[k] += 1;
   }
-  const int32_t right = document[static_cast<size_t>(position)];
+  const int32_t right = document[position];
   probe.stored.push_back({right, scores[right]});
   for (const auto& [token, of_windows] : scores)
     if (token != right) probe.stored.push_back({token, of_windows});
@@ -131,7 +130,7 @@ BoundWindowPredictor::Probe BoundWindowPredictor::make_probe(
 
 /// Of each of the probe's windows.
 std::vector<double> BoundWindowPredictor::noise_of(const Probe& probe, int64_t dimension) const {
-  const auto d = static_cast<double>(dimension);
+  const double d = dimension;
   const double share = BoundCode::crosstalk_share(dimension, vocabulary_);
   std::vector<double> noise;
   for (size_t k = 0; k < probe.shards.size(); ++k) {
@@ -149,9 +148,9 @@ Spread BoundWindowPredictor::error(int64_t dimension) const {
   check_argument(dimension >= 2, "BoundWindowPredictor: dimension {}; at least 2 is needed",
                  dimension);
   return spread_of(theory::parallel_runs(probes(), [&](int64_t number) {
-    const Probe& probe = probes_[static_cast<size_t>(number)];
+    const Probe& probe = probes_[number];
     return 1 - by_likelihood_.recall(probe.stored, noise_of(probe, dimension),
-                                     RandomStream(seed_, static_cast<uint64_t>(number)));
+                                     RandomStream(seed_, number));
   }));
 }
 

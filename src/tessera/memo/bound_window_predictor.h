@@ -25,7 +25,7 @@ class BoundWindowPredictor final : public RecallPredictor {
                        uint64_t seed, int32_t shards = 1);
 
   int64_t associations() const override { return associations_; }
-  int64_t probes() const override { return static_cast<int64_t>(probes_.size()); }
+  int64_t probes() const override { return std::ssize(probes_); }
   Spread error(int64_t dimension) const override;
   /// Counts the probes whose longest window is followed by another token at least as often.
   double floor() const override;

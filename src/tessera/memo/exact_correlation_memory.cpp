@@ -24,15 +24,15 @@ constexpr int64_t kMostPairs = 4096;            // of bytes, written at once
 
 template <typename Entry>
 double sum_of_squares(const Entry* entries, int64_t rows, int64_t columns) {
-  std::vector<double> of_rows(static_cast<size_t>(rows));
+  std::vector<double> of_rows(rows);
 #pragma omp parallel for schedule(static) if (rows * columns >= kWorthThreads)
   for (int64_t i = 0; i < rows; ++i) {
     double total = 0;
     for (int64_t j = 0; j < columns; ++j) {
-      const auto entry = static_cast<double>(entries[i * columns + j]);
+      const double entry = entries[i * columns + j];
       total += entry * entry;
     }
-    of_rows[static_cast<size_t>(i)] = total;
+    of_rows[i] = total;
   }
   return std::accumulate(of_rows.begin(), of_rows.end(), 0.0);
 }
@@ -49,14 +49,13 @@ void add_entries(const Added* added, int64_t count, Entry* entries) {
 /// values [n, D] = queries [n, K] entries [K, D], for the rare memory with 64-bit entries.
 void read_wide(std::span<const int8_t> queries, const int64_t* entries, int64_t rows,
                int64_t columns, float* values) {
-  const int64_t count = static_cast<int64_t>(queries.size()) / rows;
+  const int64_t count = std::ssize(queries) / rows;
 #pragma omp parallel for collapse(2) schedule(static)
   for (int64_t n = 0; n < count; ++n)
     for (int64_t j = 0; j < columns; ++j) {
       double sum = 0;  // exact below 2^53
       for (int64_t i = 0; i < rows; ++i)
-        sum += queries[static_cast<size_t>(n * rows + i)] *
-               static_cast<double>(entries[i * columns + j]);
+        sum += queries[n * rows + i] * static_cast<double>(entries[i * columns + j]);
       values[n * columns + j] = static_cast<float>(sum);
     }
 }
@@ -73,7 +72,7 @@ ExactCorrelationMemory::ExactCorrelationMemory(int64_t rows, int64_t columns)
     : rows_(rows), columns_(columns) {
   check_size(rows, columns);
   entries_ = allocate_matrix(size() * 4);
-  std::memset(entries_.get(), 0, static_cast<size_t>(size()) * 4);
+  std::memset(entries_.get(), 0, size() * 4);
 }
 
 ExactCorrelationMemory::ExactCorrelationMemory(int64_t rows, int64_t columns, int bits,
@@ -114,19 +113,16 @@ ExactCorrelationMemory& ExactCorrelationMemory::operator=(const ExactCorrelation
 
 void ExactCorrelationMemory::edit(Edit edit, std::span<const int8_t> keys,
                                   std::span<const int8_t> values) {
-  const auto count = static_cast<int64_t>(keys.size()) / rows_;
-  check_argument(static_cast<int64_t>(keys.size()) == count * rows_ &&
-                     static_cast<int64_t>(values.size()) == count * columns_,
+  const auto count = std::ssize(keys) / rows_;
+  check_argument(std::ssize(keys) == count * rows_ && std::ssize(values) == count * columns_,
                  "ExactCorrelationMemory: {} numbers of keys and {} of values do not make as many "
                  "rows of {} as of {}",
                  keys.size(), values.size(), rows_, columns_);
   const int sign = edit == Edit::kStore ? 1 : -1;
   for (int64_t first = 0; first < count; first += kMostPairs) {
     const int64_t pairs = std::min(kMostPairs, count - first);
-    const auto some_keys =
-        keys.subspan(static_cast<size_t>(first * rows_), static_cast<size_t>(pairs * rows_));
-    const auto some_values = values.subspan(static_cast<size_t>(first * columns_),
-                                            static_cast<size_t>(pairs * columns_));
+    const auto some_keys = keys.subspan(first * rows_, pairs * rows_);
+    const auto some_values = values.subspan(first * columns_, pairs * columns_);
     reserve(pairs * kLargestProduct);
     add_narrow([&](int32_t* entries) {
       add_outer_products(some_keys, some_values, rows_, columns_, sign, entries);
@@ -150,7 +146,7 @@ void ExactCorrelationMemory::edit(Edit edit, const SignRows& keys, const SignRow
 template <typename Add>
 void ExactCorrelationMemory::add_narrow(const Add& add) {
   if (held_ == 32) return add(entries<int32_t>());
-  std::vector<int32_t> change(static_cast<size_t>(size()));
+  std::vector<int32_t> change(size());
   add(change.data());
   add_entries(change.data(), size(), entries<int64_t>());
   settle();
@@ -172,7 +168,7 @@ void ExactCorrelationMemory::merge(const ExactCorrelationMemory& other) {
 
 template <typename Entry>
 void ExactCorrelationMemory::hold_in() {
-  std::shared_ptr<std::byte> held = allocate_matrix(size() * static_cast<int64_t>(sizeof(Entry)));
+  std::shared_ptr<std::byte> held = allocate_matrix(size() * sizeof(Entry));
   with_numbers(
       [&](auto numbers) { std::ranges::copy(numbers, reinterpret_cast<Entry*>(held.get())); });
   entries_ = std::move(held);
@@ -200,19 +196,17 @@ int64_t ExactCorrelationMemory::largest_entry() const {
 int64_t ExactCorrelationMemory::entry(int64_t row, int64_t column) const {
   check_argument(row >= 0 && row < rows_ && column >= 0 && column < columns_,
                  "ExactCorrelationMemory: entry ({}, {}) of {} x {}", row, column, rows_, columns_);
-  return with_numbers([&](auto numbers) -> int64_t {
-    return numbers[static_cast<size_t>(row * columns_ + column)];
-  });
+  return with_numbers([&](auto numbers) -> int64_t { return numbers[row * columns_ + column]; });
 }
 
 std::vector<std::byte> ExactCorrelationMemory::bytes(int64_t first, int64_t rows) const {
   check_argument(first >= 0 && rows >= 0 && first <= rows_ && rows <= rows_ - first,
                  "ExactCorrelationMemory: {} rows from row {} of {} x {}", rows, first, rows_,
                  columns_);
-  const auto count = static_cast<size_t>(rows * columns_);
-  std::vector<std::byte> bytes(count * static_cast<size_t>(bits() / 8));
+  const size_t count = rows * columns_;
+  std::vector<std::byte> bytes(count * bits() / 8);
   with_numbers([&](auto numbers) {
-    const auto part = numbers.subspan(static_cast<size_t>(first * columns_), count);
+    const auto part = numbers.subspan(first * columns_, count);
     if (bits() == 32)
       std::ranges::copy(part, reinterpret_cast<int32_t*>(bytes.data()));
     else
@@ -229,9 +223,8 @@ double ExactCorrelationMemory::energy() const {
 
 void ExactCorrelationMemory::retrieve(std::span<const int8_t> queries,
                                       std::span<float> values) const {
-  const auto count = static_cast<int64_t>(queries.size()) / rows_;
-  check_argument(static_cast<int64_t>(queries.size()) == count * rows_ &&
-                     static_cast<int64_t>(values.size()) == count * columns_,
+  const auto count = std::ssize(queries) / rows_;
+  check_argument(std::ssize(queries) == count * rows_ && std::ssize(values) == count * columns_,
                  "ExactCorrelationMemory: {} numbers of queries and {} of values do not make as "
                  "many rows of {} as of {}",
                  queries.size(), values.size(), rows_, columns_);

@@ -13,11 +13,9 @@ struct SignRows {
   std::span<const uint64_t> words;  ///< [n, width / 64]
   int64_t width = 0;                ///< signs a row, a multiple of 64
 
-  int64_t count() const { return width == 0 ? 0 : static_cast<int64_t>(words.size()) * 64 / width; }
+  int64_t count() const { return width == 0 ? 0 : std::ssize(words) * 64 / width; }
   /// Whether the words make whole rows.
-  bool whole() const {
-    return width % 64 == 0 && static_cast<int64_t>(words.size()) * 64 == count() * width;
-  }
+  bool whole() const { return width % 64 == 0 && std::ssize(words) * 64 == count() * width; }
 };
 
 /// How whole numbers are packed into as few bits each as all of them fit in: bits i width() to

@@ -15,7 +15,7 @@ constexpr double kNotStored = -14;  // log of a likelihood ratio times its prior
 
 void check_vocabulary(const WindowScores& scores, std::span<const double> log_prior) {
   check_argument(
-      static_cast<int64_t>(log_prior.size()) == scores.vocabulary(),
+      std::ssize(log_prior) == scores.vocabulary(),
       "likelihood decoder: the scores are of {} tokens, the prior is of {}; they must be equal",
       scores.vocabulary(), log_prior.size());
 }
@@ -55,7 +55,7 @@ std::vector<double> LikelihoodDecoder::largest_ratios(const WindowScores& scores
   for (size_t first = 0; first < ratios.size(); first += kBlock) {
     const size_t end = std::min(ratios.size(), first + kBlock);
     for (size_t i = 0; i < bonus.size(); ++i) {
-      const auto j = static_cast<int64_t>(i);
+      const int64_t j = i;
       const float* window = scores.window(j).data();
       const double per_score = log_likelihood_ratio(1.5, noise_of(scores, j)), more = bonus[i];
       for (size_t y = first; y < end; ++y) {
@@ -73,7 +73,7 @@ DepthMixture LikelihoodDecoder::candidates(const WindowScores& scores,
                                            std::span<const double> log_prior) const {
   check_vocabulary(scores, log_prior);
   if (noise_ == 0) return DepthMixture({}, scores.windows());
-  const std::vector<double> no_bonus(static_cast<size_t>(scores.windows()), 0);
+  const std::vector<double> no_bonus(scores.windows(), 0);
   const std::vector<double> largest = largest_ratios(scores, log_prior, no_bonus);
   std::vector<DepthMixture::Candidate> found;
   for (size_t y = 0; y < largest.size(); ++y)
@@ -86,7 +86,7 @@ void LikelihoodDecoder::add_window(DepthMixture& mixture, const WindowScores& sc
                                    int64_t window) const {
   std::vector<double> of_candidates(mixture.candidates().size());
   std::ranges::transform(mixture.candidates(), of_candidates.begin(), [&](const auto& candidate) {
-    return scores.window(window)[static_cast<size_t>(candidate.token)];
+    return scores.window(window)[candidate.token];
   });
   mixture.add_window(of_candidates, noise_of(scores, window));
 }
@@ -105,7 +105,7 @@ NextToken LikelihoodDecoder::best(const WindowScores& scores) const {
   if (all.candidates().empty()) {
     next.token = static_cast<int32_t>(std::ranges::max_element(prior_) - prior_.begin());
     next.window_scores = scores.of_token(next.token);
-    next.probability = prior_[static_cast<size_t>(next.token)];
+    next.probability = prior_[next.token];
     return next;
   }
   const auto& best =
@@ -113,11 +113,9 @@ NextToken LikelihoodDecoder::best(const WindowScores& scores) const {
   next.token = best.token;
   next.window_scores = scores.of_token(best.token);
   next.probability =
-      std::exp(log_add(best.log_weight, log_prior_[static_cast<size_t>(best.token)]) -
-               log_one_plus_exp(next.evidence));
-  for (int64_t j = 0; j < best.depth; ++j) next.score += next.window_scores[static_cast<size_t>(j)];
-  if (next.evidence > 0)
-    next.matched_length = scores.lengths()[static_cast<size_t>(best.depth) - 1];
+      std::exp(log_add(best.log_weight, log_prior_[best.token]) - log_one_plus_exp(next.evidence));
+  for (int64_t j = 0; j < best.depth; ++j) next.score += next.window_scores[j];
+  if (next.evidence > 0) next.matched_length = scores.lengths()[best.depth - 1];
   return next;
 }
 
@@ -125,7 +123,7 @@ std::vector<double> LikelihoodDecoder::log_probabilities(const WindowScores& sco
   const DepthMixture all = mixture(scores);
   std::vector<double> logs = log_prior_;
   for (const auto& candidate : all.candidates()) {
-    double& own = logs[static_cast<size_t>(candidate.token)];
+    double& own = logs[candidate.token];
     own = log_add(own, candidate.log_weight);
   }
   const double log_total = log_one_plus_exp(all.log_mixture());
@@ -148,7 +146,7 @@ bool LikelihoodDecoder::may_be_stored(const WindowScores& scores, size_t token) 
 
 LikelihoodDecoder::Depth LikelihoodDecoder::depth_of(const WindowScores& scores, int32_t token,
                                                      int64_t m) const {
-  const auto y = static_cast<size_t>(token);
+  const size_t y = token;
   double log_ratio = log_prior_[y], log_fewer = 0, log_deeper = kLogZero;  // fewer: also none
   Depth depth = {.token = token};
   for (int64_t i = 1; i <= scores.windows(); ++i) {
@@ -171,7 +169,7 @@ std::vector<LikelihoodDecoder::Depth> LikelihoodDecoder::depths(const WindowScor
     expected.push_back(i < m ? kLogZero : log_expected(i));
   const std::vector<double> bounds = largest_ratios(scores, log_prior_, expected);
   const auto token_of = [](size_t y) { return static_cast<int32_t>(y); };
-  const auto first = static_cast<size_t>(std::ranges::max_element(bounds) - bounds.begin());
+  const size_t first = std::ranges::max_element(bounds) - bounds.begin();
   const double log_terms = std::log(static_cast<double>(scores.windows()));
   const double least = depth_of(scores, token_of(first), m).log_probability - within;
   std::vector<Depth> found;
@@ -192,7 +190,7 @@ std::vector<LikelihoodDecoder::Stored> LikelihoodDecoder::by_length(
   for (int64_t j = 0; j < scores.windows(); ++j) {
     add_window(mixture, scores, j);
     Stored& stored = found.emplace_back();
-    stored.length = scores.lengths()[static_cast<size_t>(j)];
+    stored.length = scores.lengths()[j];
     stored.log_ratio = mixture.log_depth_ratio();
     for (const auto& candidate : mixture.candidates())
       stored.tokens.emplace_back(candidate.token,

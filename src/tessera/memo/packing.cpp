@@ -33,7 +33,7 @@ void unpack_numbers(std::span<const uint64_t> words, const Packing& packing,
     const uint64_t bit = static_cast<uint64_t>(i) * width;
     uint64_t value = 0;
     std::memcpy(&value, bytes + bit / 8, sizeof value);
-    numbers[static_cast<size_t>(i)] = static_cast<Number>(least + step * (value >> bit % 8 & mask));
+    numbers[i] = static_cast<Number>(least + step * (value >> bit % 8 & mask));
   }
 }
 
@@ -63,7 +63,7 @@ Packing ExactCorrelationMemory::packing() const {
 }
 
 std::vector<uint64_t> ExactCorrelationMemory::packed(const Packing& packing) const {
-  std::vector<uint64_t> words(static_cast<size_t>(packing.words(size())));
+  std::vector<uint64_t> words(packing.words(size()));
   const auto width = static_cast<uint64_t>(packing.width());
   if (width == 0) return words;
   with_numbers([&](auto numbers) {

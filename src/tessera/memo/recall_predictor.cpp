@@ -48,8 +48,7 @@ std::vector<int64_t> RecallPredictor::choose(int64_t positions, int64_t probes, 
   if (positions <= probes) return consecutive<int64_t>(positions);
   RandomStream random(seed);
   std::vector<int64_t> chosen;
-  for (int64_t i = 0; i < probes; ++i)
-    chosen.push_back(static_cast<int64_t>(random.below(static_cast<uint64_t>(positions))));
+  for (int64_t i = 0; i < probes; ++i) chosen.push_back(random.below(positions));
   return chosen;
 }
 
@@ -61,7 +60,7 @@ constexpr int64_t kWorthShards = 2048, kLargestShard = 1024;
 
 /// Time times size, for each pair.
 double cost_of(int32_t shards, int64_t dimension) {
-  const auto d = static_cast<double>(dimension);
+  const double d = dimension;
   return shards * d * d * d * d;
 }
 

@@ -29,7 +29,7 @@ Recital::Recital(const ReadableMemory& memory, const LikelihoodDecoder& decoder,
     : memory_(memory), decoder_(decoder), end_of_text_(end_of_text) {
   context_.assign(context.begin(), context.end());
   drop_unread_context();
-  const auto all = static_cast<int64_t>(context_.size());
+  const auto all = std::ssize(context_);
   for (const int64_t length : memory.window_lengths())
     if (length < all) paths_.push_back({.followed = length});
   for (Path& path : paths_)
@@ -49,7 +49,7 @@ std::optional<NextToken> Recital::next() {
 }
 
 void Recital::drop_unread_context() {
-  const int64_t unread = static_cast<int64_t>(context_.size()) - memory_.window_lengths().back();
+  const int64_t unread = std::ssize(context_) - memory_.window_lengths().back();
   if (unread > 0) context_.erase(context_.begin(), context_.begin() + unread);
 }
 
@@ -153,11 +153,10 @@ Recital::Step Recital::step_to(const LikelihoodDecoder::Depth& depth, const Wind
   step.merit = depth.log_probability - LikelihoodDecoder::log_expected(windows);
   step.evidence = depth.evidence;
   step.token.token = depth.token;
-  step.token.matched_length = scores.lengths()[static_cast<size_t>(windows) - 1];
+  step.token.matched_length = scores.lengths()[windows - 1];
   step.token.recalled = true;
   step.token.window_scores = scores.of_token(depth.token);
-  for (int64_t k = 0; k < windows; ++k)
-    step.token.score += step.token.window_scores[static_cast<size_t>(k)];
+  for (int64_t k = 0; k < windows; ++k) step.token.score += step.token.window_scores[k];
   return step;
 }
 

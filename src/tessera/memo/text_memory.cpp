@@ -21,7 +21,7 @@ constexpr int64_t kBytesForPair = 32;  // in WindowPairs, while its table grows
 class Batches {
  public:
   Batches(const TokenPieces& document, int64_t size, int64_t vocabulary)
-      : document_(document), size_(static_cast<size_t>(size)), vocabulary_(vocabulary) {}
+      : document_(document), size_(size), vocabulary_(vocabulary) {}
 
   /// Empty at the end. Valid until the next call.
   std::span<const int32_t> next() {
@@ -52,7 +52,7 @@ class Batches {
 /// Reads the windows `rows` of `queries`, whose shard this is.
 void retrieve_from(const MemoryShard& shard, const WindowQueries& queries,
                    std::span<const size_t> rows, std::span<float> retrieved) {
-  const auto d = static_cast<size_t>(shard.matrix().rows());
+  const size_t d = shard.matrix().rows();
   std::vector<int8_t> keys(rows.size() * d);
   std::vector<float> values(rows.size() * d);
   for (size_t n = 0; n < rows.size(); ++n) std::copy_n(&queries.keys[rows[n] * d], d, &keys[n * d]);
@@ -118,8 +118,8 @@ int64_t TextMemory::write_batch(Edit edit, std::span<const int32_t> text,
   const auto lengths = window_lengths();
   std::vector<std::vector<WindowPair>> of_shard(shards_.size());
   for (const WindowPair& pair : pairs) {
-    const auto length = static_cast<size_t>(lengths[static_cast<size_t>(pair.length_index)]);
-    const auto window = text.subspan(static_cast<size_t>(pair.next) - length, length);
+    const size_t length = lengths[pair.length_index];
+    const auto window = text.subspan(pair.next - length, length);
     of_shard[shard_of(hash_tokens(window), config().shards)].push_back(pair);
   }
   std::vector<size_t> touched;

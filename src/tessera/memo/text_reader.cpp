@@ -16,7 +16,7 @@ constexpr double kNegligible = 30;  // nats below the largest
 
 /// The sums [V] over the windows.
 std::vector<float> sums_of(const WindowScores& scores) {
-  std::vector<float> sums(static_cast<size_t>(scores.vocabulary()), 0.0f);
+  std::vector<float> sums(scores.vocabulary(), 0.0f);
   for (int64_t k = 0; k < scores.windows(); ++k) {
     const float* window = scores.window(k).data();
     for (size_t y = 0; y < sums.size(); ++y) sums[y] += window[y];
@@ -92,7 +92,7 @@ double noise_of(const ReadableMemory& memory, const WindowQueries& queries, size
 /// `query` on; values [n, d]: what was retrieved for all of them. Returns the query after theirs.
 size_t score_contexts(const ReadableMemory& memory, const WindowQueries& queries, size_t query,
                       std::span<const float> values, std::span<WindowScores> contexts) {
-  const auto d = static_cast<size_t>(memory.config().dimension);
+  const size_t d = memory.config().dimension;
   std::vector<float*> rows;
   for (WindowScores& scores : contexts)
     for (int64_t k = 0; k < scores.windows(); ++k) rows.push_back(scores.window(k).data());
@@ -113,7 +113,7 @@ void check_contexts(const ReadableMemory& memory,
 template <typename Body>
 void for_batches(const ReadableMemory& memory, std::span<const std::span<const int32_t>> contexts,
                  const Body& body) {
-  const auto longest = static_cast<size_t>(memory.window_lengths().back());
+  const size_t longest = memory.window_lengths().back();
   const size_t size = std::clamp<size_t>(kWindowTokens / longest, 1, kContexts);
   for (size_t first = 0; first < contexts.size(); first += size)
     body(first, contexts.subspan(first, std::min(size, contexts.size() - first)));
@@ -145,7 +145,7 @@ std::vector<Retrieved> by_context(const ReadableMemory& memory,
   std::vector<Retrieved> split;
   for (const auto& context : contexts) {
     const auto lengths = lengths_within(memory, context.size());
-    const size_t size = lengths.size() * static_cast<size_t>(memory.config().dimension);
+    const size_t size = lengths.size() * memory.config().dimension;
     split.push_back({lengths, values.first(size)});
     values = values.subspan(size);
   }
@@ -164,8 +164,8 @@ std::vector<float> sums_of_windows(std::span<const Retrieved> contexts, size_t d
 /// by_sum() of each context, with one product with the vocabulary for all of them.
 void recall_by_sums(const ReadableMemory& memory, std::span<const Retrieved> contexts, double noise,
                     std::vector<NextToken>& recalled) {
-  const auto d = static_cast<size_t>(memory.config().dimension);
-  const auto V = static_cast<size_t>(memory.config().vocabulary);
+  const size_t d = memory.config().dimension;
+  const size_t V = memory.config().vocabulary;
   std::vector<float> scores(contexts.size() * V);
   std::vector<float*> rows;
   for (size_t c = 0; c < contexts.size(); ++c) rows.push_back(&scores[c * V]);

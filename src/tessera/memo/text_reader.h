@@ -29,12 +29,12 @@ class WindowScores {
   void reset(std::span<const int64_t> lengths, int64_t vocabulary) {
     lengths_.assign(lengths.begin(), lengths.end());
     vocabulary_ = vocabulary;
-    scores_.resize(lengths.size() * static_cast<size_t>(vocabulary));
+    scores_.resize(lengths.size() * vocabulary);
     noise_.assign(lengths.size(), 0.0);
   }
 
   /// k, the number of window lengths that the context can fill.
-  int64_t windows() const { return static_cast<int64_t>(lengths_.size()); }
+  int64_t windows() const { return std::ssize(lengths_); }
   int64_t vocabulary() const { return vocabulary_; }
   /// In tokens, ascending.
   std::span<const int64_t> lengths() const { return lengths_; }
@@ -48,13 +48,13 @@ class WindowScores {
 
   /// Standard deviation of the window's scores for tokens that were not stored with it, as far as
   /// what was retrieved for this window tells; 0 if it tells nothing.
-  double noise(int64_t k) const { return noise_[static_cast<size_t>(k)]; }
-  void set_noise(int64_t k, double noise) { noise_[static_cast<size_t>(k)] = noise; }
+  double noise(int64_t k) const { return noise_[k]; }
+  void set_noise(int64_t k, double noise) { noise_[k] = noise; }
 
   /// One token's scores, shortest window first.
   std::vector<float> of_token(int32_t token) const {
     std::vector<float> scores;
-    for (int64_t k = 0; k < windows(); ++k) scores.push_back(window(k)[static_cast<size_t>(token)]);
+    for (int64_t k = 0; k < windows(); ++k) scores.push_back(window(k)[token]);
     return scores;
   }
 

@@ -47,14 +47,14 @@ void WindowPairs::Seen::grow() {
 WindowPairs::WindowPairs(std::vector<int64_t> lengths) : lengths_(std::move(lengths)) {}
 
 std::span<const WindowPair> WindowPairs::append(std::span<const int32_t> piece) {
-  const auto kept = std::min<int64_t>(static_cast<int64_t>(text_.size()), lengths_.back());
+  const auto kept = std::min<int64_t>(std::ssize(text_), lengths_.back());
   text_.erase(text_.begin(), text_.end() - kept);
   text_.insert(text_.end(), piece.begin(), piece.end());
   pairs_.clear();
-  for (int64_t next = kept; next < static_cast<int64_t>(text_.size()); ++next, ++read_)
+  for (int64_t next = kept; next < std::ssize(text_); ++next, ++read_)
     for (size_t k = 0; k < lengths_.size() && lengths_[k] <= read_; ++k) {
-      const size_t tokens = static_cast<size_t>(lengths_[k]) + 1;  // the window and its next
-      const auto pair = std::span(text_).subspan(static_cast<size_t>(next) + 1 - tokens, tokens);
+      const size_t tokens = lengths_[k] + 1;  // the window and its next
+      const auto pair = std::span(text_).subspan(next + 1 - tokens, tokens);
       if (seen_.insert(hash_tokens(pair))) pairs_.push_back({static_cast<int32_t>(k), next});
     }
   return pairs_;

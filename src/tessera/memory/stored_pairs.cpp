@@ -277,7 +277,7 @@ StoredPairs StoredPairs::from_tensors(const TensorFile& file, const std::string&
                                       PairOptions options, int64_t heads, int64_t width) {
   StoredPairs pairs(options);
   pairs.counts_ = as_vector(file.at(prefix + "counts", {-1}, at::kLong));
-  const auto rows = static_cast<int64_t>(pairs.counts_.size());
+  const auto rows = std::ssize(pairs.counts_);
   pairs.stored_ = as_vector(file.at(prefix + "stored", {rows}, at::kLong));
   if (rows == 0) return pairs;  // of a memory that was not opened
   pairs.width_ = width;

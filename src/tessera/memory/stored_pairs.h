@@ -82,7 +82,7 @@ class StoredPairs {
 
   const PairOptions& options() const { return options_; }
   /// Rows that it was opened for; 0 before the first use.
-  int64_t rows() const { return static_cast<int64_t>(counts_.size()); }
+  int64_t rows() const { return std::ssize(counts_); }
   /// Throws UsageError unless it is unused or one of these sizes.
   void check_sizes(int64_t rows, int64_t heads, int64_t width) const;
   /// Whether what is evicted depends on how much each pair was read.

@@ -198,8 +198,8 @@ class BlockNetwork : public LanguageModel {
 
   /// Throws UsageError unless the state is one of this model for `batch` sequences.
   void check_state(const std::vector<BlockState>& blocks, int64_t batch) const {
-    TESSERA_CHECK(static_cast<int64_t>(blocks.size()) == config_.layers, "the state has ",
-                  blocks.size(), " layers, the model ", config_.layers);
+    TESSERA_CHECK(std::ssize(blocks) == config_.layers, "the state has ", blocks.size(),
+                  " layers, the model ", config_.layers);
     for (int64_t layer = 0; layer < config_.layers; ++layer)
       block(layer)->check_state(blocks[layer], batch);
   }

@@ -99,7 +99,7 @@ at::Tensor GptBlockImpl::feed_forward(const at::Tensor& x, std::optional<uint64_
 }
 
 at::Tensor GptBlockImpl::forward(at::Tensor x, std::optional<uint64_t> dropout_seed) {
-  const std::vector<int64_t> start(static_cast<size_t>(x.size(0)), 0);
+  const std::vector<int64_t> start(x.size(0), 0);
   const at::Tensor reads = attend(heads_of(attention_norm->forward(x), start), dropout_seed);
   x = x + attention_residual(reads, dropout_seed);
   return x + feed_forward(feed_forward_norm->forward(x), dropout_seed);

@@ -70,7 +70,7 @@ void Initialiser::uniform(const at::Tensor& parameter, double low, double high) 
 
 std::optional<uint64_t> derived_seed(std::optional<uint64_t> seed, int64_t index) {
   if (!seed) return {};
-  return RandomStream(*seed, static_cast<uint64_t>(index))();
+  return RandomStream(*seed, index)();
 }
 
 at::Tensor with_dropout(const at::Tensor& x, double probability, std::optional<uint64_t> seed,

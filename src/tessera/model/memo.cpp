@@ -88,7 +88,7 @@ Memo::Memo(const MemoConfig& config, uint64_t seed)
 }
 
 int64_t Memo::parameters() const {
-  return last_.matrix().numel() * (1 + static_cast<int64_t>(intermediate_.size()));
+  return last_.matrix().numel() * (1 + std::ssize(intermediate_));
 }
 
 /// X^(1) [B, T, d].

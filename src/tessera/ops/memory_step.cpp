@@ -54,7 +54,7 @@ Sizes checked_sizes(const at::Tensor& x, const ContextParameters& parameters,
                 "context_step: stored keys of ", storage.keys.scalar_type(), ", stored values of ",
                 storage.values.scalar_type());
   const auto within = [&](const std::vector<int64_t>& numbers, int64_t least, int64_t most) {
-    return static_cast<int64_t>(numbers.size()) == B &&
+    return std::ssize(numbers) == B &&
            std::ranges::all_of(numbers, [&](int64_t n) { return n >= least && n <= most; });
   };
   TESSERA_CHECK(within(storage.slots, 0, capacity - 1) && within(storage.counts, 1, capacity),

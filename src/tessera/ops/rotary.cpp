@@ -13,7 +13,7 @@ at::Tensor rotary(const at::Tensor& x, const std::vector<int64_t>& first_positio
   check_sequence(x, "rotary: x");
   const int64_t D = x.size(3);
   TESSERA_CHECK(D % 2 == 0, "rotary: head width is ", D, ", expected an even number");
-  const auto rows = static_cast<int64_t>(first_positions.size());
+  const auto rows = std::ssize(first_positions);
   TESSERA_CHECK(rows == x.size(0), "rotary: there are ", rows, " first positions for ", x.size(0),
                 " rows");
   const bool equal = std::adjacent_find(first_positions.begin(), first_positions.end(),

@@ -168,7 +168,7 @@ size_t checked_stored(const MemoryScheme& scheme, size_t inputs) {
   if (scheme.stored == MemoryScheme::kAll) return inputs;
   check_argument(scheme.stored >= 1 && static_cast<size_t>(scheme.stored) <= inputs,
                  "MemoryScheme: {} associations to store out of {} inputs", scheme.stored, inputs);
-  return static_cast<size_t>(scheme.stored);
+  return scheme.stored;
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ std::string shown(std::string_view line) {
 std::optional<std::string_view> next_line(std::istream& file, std::span<char> buffer,
                                           const std::string& path, int64_t number) {
   file.getline(buffer.data(), std::ssize(buffer));
-  const auto bytes = static_cast<size_t>(file.gcount());
+  const size_t bytes = file.gcount();
   if (file.fail() && !file.bad() && bytes > 0)
     throw DataError(path, "line {} has more than {} bytes: \"{}\"; expected a name and a count",
                     number, kLongestLine, shown({buffer.data(), bytes}));

@@ -262,10 +262,10 @@ std::vector<std::vector<double>> population_errors(const AssociationTask& task,
 double population_error(const AssociationTask& task, std::span<const float> weights,
                         std::span<const float> input_embeddings,
                         std::span<const float> output_embeddings, int64_t dimension) {
-  const auto d = static_cast<size_t>(dimension);
+  const size_t d = dimension;
   check_argument(weights.size() == task.law.size() &&
                      input_embeddings.size() == task.law.size() * d &&
-                     output_embeddings.size() == static_cast<size_t>(task.outputs) * d,
+                     output_embeddings.size() == task.outputs * d,
                  "population_error: {} weights, {} and {} embedding entries do not fit N = {}, "
                  "M = {}, d = {}",
                  weights.size(), input_embeddings.size(), output_embeddings.size(), task.inputs(),
@@ -285,7 +285,7 @@ double population_error(const AssociationTask& task, std::span<const float> weig
 }
 
 double population_error_of_scores(const AssociationTask& task, std::span<const float> scores) {
-  check_argument(scores.size() == task.law.size() * static_cast<size_t>(task.outputs),
+  check_argument(scores.size() == task.law.size() * task.outputs,
                  "population_error_of_scores: {} scores for N = {}, M = {}", scores.size(),
                  task.inputs(), task.outputs);
   return misread_mass(task, 0, task.inputs(), scores.data());

@@ -20,7 +20,7 @@ bool changes_logits(const SamplingOptions& options) {
 
 void add_bias(std::vector<float>& logits, const std::map<int64_t, double>& bias) {
   for (const auto& [token, added] : bias) {
-    check_argument(token >= 0 && token < static_cast<int64_t>(logits.size()),
+    check_argument(token >= 0 && token < std::ssize(logits),
                    "logit_bias names token {}, which is outside the vocabulary of {}", token,
                    logits.size());
     logits[token] += static_cast<float>(added);
@@ -104,7 +104,7 @@ Candidates nucleus(std::span<const float> logits, int64_t k, const SamplingOptio
   const auto most_probable = [&](int64_t count) {
     return Candidates(logits, largest(logits, count), options.temperature);
   };
-  const bool all = k == static_cast<int64_t>(logits.size());
+  const bool all = k == std::ssize(logits);
   const double total = all ? Candidates(logits, consecutive<int64_t>(k), options.temperature).total
                            : most_probable(k).total;
   for (int64_t count = std::min(kFirstNucleus, k);; count = std::min(8 * count, k)) {
@@ -153,7 +153,7 @@ TokenDistribution::TokenDistribution(std::span<const float> logits) : logits_(lo
 }
 
 double TokenDistribution::log_probability(int64_t token) const {
-  check_argument(token >= 0 && token < static_cast<int64_t>(logits_.size()),
+  check_argument(token >= 0 && token < std::ssize(logits_),
                  "token {} is outside the vocabulary of {}", token, logits_.size());
   return logits_[token] - log_normaliser_;
 }

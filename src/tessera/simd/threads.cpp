@@ -32,14 +32,14 @@ int region_threads(bool worth_threads) {
 }
 
 ThreadMemory::ThreadMemory(int threads, int64_t floats) {
-  parts_.reserve(static_cast<size_t>(threads));
+  parts_.reserve(threads);
   for (int thread = 0; thread < threads; ++thread) parts_.emplace_back(allocated(floats));
 }
 
 ThreadMemory::~ThreadMemory() = default;
 
 float* ThreadMemory::of(int thread) const {
-  return parts_[static_cast<size_t>(thread)].get();
+  return parts_[thread].get();
 }
 
 void ThreadMemory::Free::operator()(float* memory) const {

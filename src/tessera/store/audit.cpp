@@ -27,7 +27,7 @@ TextAudit audit_text(const MemoStore& store, const StoreReader& reader, std::str
   const std::vector<int32_t> encoded = store.tokenizer().encode(text);
   const std::vector<int64_t> tokens(encoded.begin(), encoded.end());
   const auto lengths = memo::window_lengths(store.config().memory);
-  const auto shortest = static_cast<size_t>(lengths.front());
+  const size_t shortest = lengths.front();
   check_argument(tokens.size() > shortest, "the text has {} tokens; this store needs at least {}",
                  tokens.size(), shortest + 1);
   std::vector<double> logs;
@@ -42,11 +42,11 @@ TextAudit audit_text(const MemoStore& store, const StoreReader& reader, std::str
       const bool recalled = next.best.recalled && next.best.token == tokens[at];
       right += recalled;
       if (!recalled) wrong = at + 1;
-      logs.push_back(next.logits[static_cast<size_t>(tokens[at])]);
+      logs.push_back(next.logits[tokens[at]]);
     }
-    on_progress(static_cast<int64_t>(end - shortest));
+    on_progress(end - shortest);
   }
-  const auto count = static_cast<double>(logs.size());
+  const double count = logs.size();
   TextAudit audit{.tokens = std::ssize(logs),
                   .recalled = static_cast<double>(right) / count,
                   .extraction = 1 - static_cast<double>(wrong - shortest) / count,

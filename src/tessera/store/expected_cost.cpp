@@ -50,7 +50,7 @@ size_t probed_tokens(const memo::TextMemoryConfig& config,
                      const std::vector<std::vector<int32_t>>& documents) {
   const double share =
       tokens_in_all(documents) / static_cast<double>(documents.size()) / config.shards;
-  const auto one_pair = static_cast<double>(memo::window_lengths(config).front() + 1);
+  const double one_pair = memo::window_lengths(config).front() + 1;
   return static_cast<size_t>(std::clamp(share, one_pair, std::max(one_pair, kMostProbed)));
 }
 
@@ -60,12 +60,12 @@ ExpectedCost expected_cost(const memo::TextMemoryConfig& config,
   const auto longest = std::ranges::max_element(documents, {}, &std::vector<int32_t>::size);
   if (longest == documents.end()) return {};
   const double tokens = tokens_in_all(documents);
-  const auto d = static_cast<double>(config.dimension);
-  const auto shards = static_cast<double>(config.shards);
+  const double d = config.dimension;
+  const double shards = config.shards;
   const double matrices = shards * d * d * sizeof(int32_t);
   const double packed = shards * packed_bytes(d, static_cast<double>(pairs) / shards);
   const double index_bytes = kIndexedText * static_cast<double>(text_bytes);
-  const auto token_bytes = static_cast<double>(token_width(config.vocabulary));
+  const double token_bytes = token_width(config.vocabulary);
   const double longest_pairs = static_cast<double>(longest->size()) * config.layers;
   const double seconds = seconds_of_pair(config, *longest, probed_tokens(config, documents));
   return {.seconds = seconds * static_cast<double>(pairs),

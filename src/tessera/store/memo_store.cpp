@@ -110,7 +110,7 @@ Fullness fullness_of(const memo::TextMemory& memory) {
   // The pairs of a shard, by the noise that the memory has, which includes what pairs shared by
   // several documents cost.
   const double ratio = memory.noise() / theory::correlation_noise(code_of(config, 1), 1.0);
-  const auto pairs = static_cast<double>(memory.pairs());
+  const double pairs = memory.pairs();
   Fullness fullness;
   fullness.capacity = pair_capacity(config);
   fullness.filled = pairs / std::max(1.0, fullness.capacity);

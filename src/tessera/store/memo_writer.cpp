@@ -146,7 +146,7 @@ memo::TokenPieces MemoWriter::encoded(const std::string& id, std::string_view te
           tokens = int64_t{0}, ended = false]() mutable -> std::span<const int32_t> {
     if (on_tokens) on_tokens(0, 0);
     const auto piece = of_text(pieces);
-    tokens += static_cast<int64_t>(piece.size());
+    tokens += std::ssize(piece);
     if (tokens > most)
       throw TextError(id,
                       "has more than {} tokens; the windows of one document must fit in the memory "

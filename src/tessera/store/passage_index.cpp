@@ -74,7 +74,7 @@ std::vector<PassageWords> passages_with(const sqlite::Database& ledger,
                  "SELECT rowid FROM words WHERE words MATCH ?1 AND rowid BETWEEN 1 AND 1 << 40 "
                  "ORDER BY rowid");
   for (size_t word = 0; word < words.size(); ++word) {
-    const auto before = static_cast<int64_t>(found.size());
+    const auto before = std::ssize(found);
     rows.bind_all(std::string_view('"' + words[word] + '"'));
     while (rows.step()) found.push_back({rows.integer(0), uint64_t{1} << word});
     std::ranges::inplace_merge(found, found.begin() + before, {}, &PassageWords::passage);
@@ -93,7 +93,7 @@ struct PassageRange {
   int64_t first, last;
   uint64_t words;
 
-  size_t count() const { return static_cast<size_t>(std::popcount(words)); }
+  size_t count() const { return std::popcount(words); }
 };
 
 /// Where two passages in a row have at least `least` of these words: with one on either side. Those

@@ -22,7 +22,7 @@ constexpr size_t kPlaces = 1024;  // looked at, of those that fit equally well
 constexpr size_t kIndexedWords = 6;
 
 int64_t differences_allowed(size_t words) {
-  return words < 3 ? 0 : 1 + static_cast<int64_t>(words) / 8;
+  return words < 3 ? 0 : 1 + words / 8;
 }
 
 /// Of three words only two would be left of one that is wrong or too many.
@@ -38,9 +38,8 @@ struct LastWords {
 
 LastWords last_words(std::string_view typed, size_t most) {
   LastWords last = {words_of(typed), {}};
-  if (last.words.size() > most)
-    last.words.erase(last.words.begin(), last.words.end() - static_cast<int64_t>(most));
-  if (!last.words.empty()) last.tail = typed.substr(static_cast<size_t>(last.words.back().end));
+  if (last.words.size() > most) last.words.erase(last.words.begin(), last.words.end() - most);
+  if (!last.words.empty()) last.tail = typed.substr(last.words.back().end);
   return last;
 }
 
@@ -57,7 +56,7 @@ class BestPlaces {
   explicit BestPlaces(const LastWords& last)
       : words_(last.words.size()),
         most_(differences_allowed(words_)),
-        most_absent_(static_cast<size_t>(most_)),
+        most_absent_(most_),
         alignment_(last.words, last.tail.empty()) {}
 
   /// read(append): appends the bytes of a text that `place` is in, which lacks these words.
@@ -71,7 +70,7 @@ class BestPlaces {
       if (!places_.empty() && rank(match) < rank(places_.front().match)) places_.clear();
       if (places_.size() < kPlaces) places_.push_back({place.document, match, place.part});
       most_ = match.differences;
-      most_absent_ = static_cast<size_t>(WordAlignment::most_absent(match));
+      most_absent_ = WordAlignment::most_absent(match);
     };
     const auto take_word = [&](const Word& word) { alignment_.read(word, most_, take_match); };
     WordCutter cutter;
@@ -147,8 +146,8 @@ std::vector<Place> best_places(const MemoStore& store, const LastWords& last) {
 size_t bytes_for_tail(std::string_view text, std::string_view tail) {
   const NormalForm of_text(Matching::kLetters, text), of_tail(Matching::kLetters, tail);
   const auto end = std::ranges::mismatch(of_text.text(), of_tail.text()).in1;
-  const auto equal = static_cast<size_t>(end - of_text.text().begin());
-  return equal == 0 ? 0 : static_cast<size_t>(of_text.end(equal - 1));
+  const size_t equal = end - of_text.text().begin();
+  return equal == 0 ? 0 : of_text.end(equal - 1);
 }
 
 /// A document, or a part of one, of which some places are read.
@@ -164,7 +163,7 @@ struct DocumentText {
   }
   /// The last token that begins at this byte or before it; the number of tokens at the text's end.
   size_t token_at(size_t byte) const {
-    return static_cast<size_t>(std::ranges::upper_bound(begins, byte) - begins.begin()) - 1;
+    return std::ranges::upper_bound(begins, byte) - begins.begin() - 1;
   }
 };
 
@@ -185,8 +184,8 @@ DocumentText text_of(const Tokenizer& tokenizer, std::string_view part) {
 /// The tokens of a place: from the one that the first word begins in, unless that has a part of
 /// another word too, to the last one that ends within the question.
 Question question_at(const DocumentText& document, const WordMatch& match, std::string_view tail) {
-  const auto word = static_cast<size_t>(match.begin);
-  auto end = static_cast<size_t>(match.end);
+  const size_t word = match.begin;
+  size_t end = match.end;
   const auto rest = std::string_view(document.text).substr(end, 2 * tail.size() + 64);
   end += rest.starts_with(tail) ? tail.size() : bytes_for_tail(rest, tail);
   size_t first = document.token_at(word);
@@ -195,8 +194,7 @@ Question question_at(const DocumentText& document, const WordMatch& match, std::
   if (!words_of(before).empty()) ++first;
   const size_t last = std::max(first, document.token_at(end));
   Question question;
-  question.tokens.assign(document.tokens.begin() + static_cast<int64_t>(first),
-                         document.tokens.begin() + static_cast<int64_t>(last));
+  question.tokens.assign(document.tokens.begin() + first, document.tokens.begin() + last);
   question.text = document.text.substr(word, end - word);
   question.rest = document.text.substr(document.begins[last], end - document.begins[last]);
   question.differences = match.differences;
@@ -263,8 +261,8 @@ class PlaceTexts {
       return {};  // the tokenizer drops white space that the text has
     }
     WordMatch match = place.match;
-    match.begin += static_cast<int64_t>(begin);
-    match.end += static_cast<int64_t>(begin);
+    match.begin += begin;
+    match.end += begin;
     return question_at(text, match, tail);
   }
 
@@ -285,7 +283,7 @@ class PlaceTexts {
 
 Readings MemoStore::readings(std::string_view typed) const {
   const auto lengths = memo::window_lengths(config().memory);
-  const LastWords last = last_words(typed, std::max(kWords, static_cast<size_t>(lengths.back())));
+  const LastWords last = last_words(typed, std::max<size_t>(kWords, lengths.back()));
   Readings readings;
   if (last.words.empty()) return readings;
   PlaceTexts texts(*this);
@@ -296,8 +294,8 @@ Readings MemoStore::readings(std::string_view typed) const {
     if (!found) refuse_index(*this);
     const StoredDocument& document = *found;
     const auto take = [&](Question&& question, bool is_sure) {
-      question.text.insert(0, typed.substr(0, static_cast<size_t>(last.words.front().begin)));
-      if (static_cast<int64_t>(question.tokens.size()) < lengths.front()) return true;
+      question.text.insert(0, typed.substr(0, last.words.front().begin));
+      if (std::ssize(question.tokens) < lengths.front()) return true;
       const int like = likeness(question, typed);
       if (!is_wanted(readings, question, like)) return true;
       if (!is_sure && !has_in_a_row(ledger(), document, question.tokens)) return false;
@@ -343,7 +341,7 @@ Question read_question(const QuestionedStore& store, std::string_view typed,
   for (const Question& reading : readings) contexts.push_back(reading.tokens);
   const auto next = StoreReader(store).next_of(contexts);
   const auto best = std::ranges::max_element(next, {}, &memo::NextToken::evidence) - next.begin();
-  return std::move(readings[static_cast<size_t>(best)]);
+  return std::move(readings[best]);
 }
 
 }  // namespace tessera::store

@@ -54,7 +54,7 @@ class Continuation {
 
 /// The last tokens, as many as the longest window has.
 std::span<const int32_t> context_of(const QuestionedStore& store, std::span<const int32_t> text) {
-  const auto longest = static_cast<size_t>(store.memory().window_lengths().back());
+  const size_t longest = store.memory().window_lengths().back();
   return text.last(std::min(text.size(), longest));
 }
 
@@ -85,7 +85,7 @@ bool StoreReader::continues(std::span<const int32_t> prompt) const {
 
 std::vector<Prediction> StoreReader::predict(
     std::span<const std::span<const int64_t>> texts) const {
-  const auto longest = static_cast<size_t>(store_.memory().window_lengths().back());
+  const size_t longest = store_.memory().window_lengths().back();
   std::vector<std::vector<int32_t>> contexts;
   for (const auto text : texts) {
     const auto last = text.last(std::min(text.size(), longest));
@@ -128,7 +128,7 @@ Recall recall(const QuestionedStore& store, std::span<const int32_t> prompt,
   std::vector<int32_t> text(context.begin(), context.end());
   Continuation continuation(store, context, options.error_rate);
   Recall result;
-  while (static_cast<int64_t>(result.tokens.size()) < options.tokens) {
+  while (std::ssize(result.tokens) < options.tokens) {
     const std::optional<memo::NextToken> next = continuation.next();
     if (!next) {
       result.finish = Finish::kNotStored;
@@ -150,7 +150,7 @@ std::string_view RecitedText::add(int32_t token) {
   std::string_view bytes = tokenizer_.token_bytes(token);
   const auto repeated = std::ranges::mismatch(bytes, rest_);
   rest_.erase(rest_.begin(), repeated.in2);
-  bytes.remove_prefix(static_cast<size_t>(repeated.in1 - bytes.begin()));
+  bytes.remove_prefix(repeated.in1 - bytes.begin());
   if (!bytes.empty()) rest_.clear();
   text_ += bytes;
   return bytes;

@@ -19,7 +19,7 @@ std::set<int64_t> sample(int64_t count, int64_t bound, uint64_t seed) {
   RandomStream random(seed);
   std::set<int64_t> numbers;
   for (int64_t last = bound - count; last < bound; ++last) {
-    const auto number = static_cast<int64_t>(random.below(static_cast<uint64_t>(last) + 1));
+    const int64_t number = random.below(last + 1);
     if (!numbers.insert(number).second) numbers.insert(last);
   }
   return numbers;
@@ -51,7 +51,7 @@ class Questions {
       result_.right += given[i].token == answers_[i];
       result_.recalled += given[i].recalled;
     }
-    result_.positions += static_cast<int64_t>(given.size());
+    result_.positions += std::ssize(given);
     contexts_.clear();
     answers_.clear();
     return result_;
@@ -86,8 +86,8 @@ MeasuredRecall measure_recall(const MemoStore& store, int64_t positions, uint64_
     std::vector<int32_t> text;  // of a document that is asked for
     for (; next != chosen.end() && *next < end; ++next) {
       if (text.empty()) text = tokens_of(ledger, document);
-      const auto at = static_cast<size_t>(*next - before + lengths.front());
-      const size_t context = std::min(at, static_cast<size_t>(lengths.back()));
+      const size_t at = *next - before + lengths.front();
+      const size_t context = std::min<size_t>(at, lengths.back());
       questions.add(std::span(text).subspan(at - context, context), text[at]);
       if (on_progress) on_progress(++asked);
     }

@@ -66,7 +66,7 @@ class SoughtPassages {
     int64_t words = 0;
     for_each_word(ledger, tokenizer, document, [&](const RecentWords&, int64_t) { ++words; });
     if (words == 0) return 0;
-    const size_t length = std::min(kShortestPassage, static_cast<size_t>(words));
+    const size_t length = std::min<size_t>(kShortestPassage, words);
     lengths_.insert(length);
     for_each_word(ledger, tokenizer, document, [&](const RecentWords& last, int64_t) {
       if (last.size() >= length) windows_.insert(last.hash(length));
@@ -103,7 +103,7 @@ std::vector<SharedPassages> shared_passages(
   if (words == 0) return found;
   const std::vector<StoredDocument> all = ledger.documents();
   for (size_t n = 0; n < all.size(); ++n) {
-    on_progress(static_cast<int64_t>(n), std::ssize(all));
+    on_progress(n, std::ssize(all));
     if (own.contains(all[n].number)) continue;
     SharedPassages passages{.document = all[n].id};
     std::vector<bool> is_shared;  // of each word
@@ -111,8 +111,7 @@ std::vector<SharedPassages> shared_passages(
       is_shared.push_back(false);
       const size_t length = sought.length_at(last);
       if (length > 0 && passages.words == 0) passages.line = line;
-      for (auto word = is_shared.end() - static_cast<int64_t>(length); word != is_shared.end();
-           ++word) {
+      for (auto word = is_shared.end() - length; word != is_shared.end(); ++word) {
         passages.words += !*word;
         *word = true;
       }

@@ -118,7 +118,7 @@ std::vector<MatrixFile> StoreFolder::open_matrices(const Ledger& ledger) const {
 
 std::optional<MatrixFile> StoreFolder::open_settled(int32_t shard,
                                                     std::span<const std::string> settled) const {
-  const auto number = static_cast<size_t>(shard);
+  const size_t number = shard;
   const std::filesystem::path path = settled_path(shard);
   if (number >= settled.size() || !is_there(path)) return {};
   try {
@@ -132,8 +132,7 @@ std::optional<MatrixFile> StoreFolder::open_settled(int32_t shard,
 }
 
 std::string StoreFolder::write_settled(const memo::TextMemory& memory, int32_t shard) const {
-  return MatrixFile::write(settled_path(shard), config_, shard,
-                           memory.shards()[static_cast<size_t>(shard)]);
+  return MatrixFile::write(settled_path(shard), config_, shard, memory.shards()[shard]);
 }
 
 Ledger StoreFolder::open_ledger(sqlite::Access access) const {
@@ -163,8 +162,7 @@ void StoreFolder::put_in_place(const Ledger& ledger) const {
 
 void StoreFolder::write_unsettled(const memo::TextMemory& memory, int32_t shard, int64_t change,
                                   const std::string& after) const {
-  MatrixFile::write(matrix_path(shard), config_, shard, memory.shards()[static_cast<size_t>(shard)],
-                    change, after);
+  MatrixFile::write(matrix_path(shard), config_, shard, memory.shards()[shard], change, after);
 }
 
 std::vector<std::optional<int64_t>> StoreFolder::changes_in(const std::vector<MatrixFile>& files,

@@ -86,8 +86,7 @@ void show_after(TextMatch& match, std::string_view text) {
 /// The match at document[begin, end). here: a place before it, which is moved to it.
 TextMatch match_at(const std::string& id, std::string_view document, int64_t begin, int64_t end,
                    TextPlace& here) {
-  const auto first = static_cast<size_t>(begin), last = static_cast<size_t>(end),
-             known = static_cast<size_t>(here.byte);
+  const size_t first = begin, last = end, known = here.byte;
   here.step_over(document.substr(known, first - known));
   TextMatch match = {.document = id,
                      .line = here.line,

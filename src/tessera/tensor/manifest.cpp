@@ -59,7 +59,7 @@ Json libraries() {
 Json machine() {
   utsname system{};
   ::uname(&system);
-  const auto bytes = static_cast<double>(physical_memory());
+  const double bytes = physical_memory();
   return {{"processor", proc_value("/proc/cpuinfo", "model name")},
           {"cores", std::thread::hardware_concurrency()},
           {"instruction_sets", instruction_sets()},

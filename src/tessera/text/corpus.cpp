@@ -102,7 +102,7 @@ TextSource source_of(const CorpusConfig& config, const fs::path& folder) {
 Tokenizer learn_bpe(const TextSource& source, int64_t vocabulary, std::FILE* stream) {
   BpeTrainer trainer({.vocabulary_size = vocabulary});
   {
-    Progress progress(stream, "Counting words", static_cast<int64_t>(source.bytes()));
+    Progress progress(stream, "Counting words", source.bytes());
     for_each_document(source, [&](std::string_view text) {
       const int64_t before = trainer.text_bytes();
       const auto advance = [&](int64_t bytes) {
@@ -110,7 +110,7 @@ Tokenizer learn_bpe(const TextSource& source, int64_t vocabulary, std::FILE* str
         progress.update(before + bytes);
       };
       trainer.add_text(text, advance);
-      advance(static_cast<int64_t>(text.size()));
+      advance(std::ssize(text));
     });
   }
   Progress progress(stream, "Learning tokens", vocabulary);
@@ -141,19 +141,19 @@ Tokenizer tokenizer_of(const CorpusConfig& config, const TextSource& source, std
 
 void write_tokens(const TextSource& source, const Tokenizer& tokenizer, const fs::path& path,
                   std::FILE* stream) {
-  Progress progress(stream, "Encoding", static_cast<int64_t>(source.bytes()));
+  Progress progress(stream, "Encoding", source.bytes());
   int64_t done = 0, document_end = 0;  // bytes
   const auto advance = [&](int64_t bytes, int64_t tokens) {
     stop_if_interrupted("encoding the text");
     done = bytes;
     progress.update(done, fmt::format("{} tokens", tokens));
   };
-  constexpr auto kPiece = static_cast<int64_t>(TextEncoder::kPieceBytes);
+  constexpr int64_t kPiece = TextEncoder::kPieceBytes;
   TokenStreamWriter writer(path, tokenizer, [&](int64_t tokens) {
     advance(std::min(done + kPiece, document_end - 1), tokens);
   });
   for_each_document(source, [&](std::string_view text) {
-    document_end += static_cast<int64_t>(text.size());
+    document_end += std::ssize(text);
     writer.add_document(text);
     advance(document_end, writer.tokens());
   });

@@ -27,7 +27,7 @@ void add_loss_curves(const NamedText& training, StudyResults& results, LineChart
     double sum = 0;
     int64_t count = 0;
     for (; batch != losses.end() && batch->first <= step; ++batch, ++count) sum += batch->second;
-    const auto x = static_cast<double>(step);
+    const double x = step;
     validation.points.push_back({x, loss_of(metrics)});
     if (count > 0) batches.points.push_back({x, sum / static_cast<double>(count)});
   }

@@ -56,7 +56,7 @@ void check_training_memory(const Json& model, int64_t vocabulary, int64_t batch)
   const double parameters = count(parameter_shapes(*network));
   const double weights = kBytesPerParameter * parameters;
   const double inputs = bytes_of_inputs(network->hyper_parameters(), batch);
-  const auto available = static_cast<double>(physical_memory());
+  const double available = physical_memory();
   if (weights + inputs <= available) return;
   constexpr double kGigabyte = 1e9;
   throw UsageError(

@@ -228,7 +228,7 @@ std::vector<std::filesystem::path> Checkpoints::paths() const {
 void Checkpoints::remove_old() const {
   const auto all = paths();
   const auto kept = best();
-  for (size_t i = 0; i + static_cast<size_t>(keep_) < all.size(); ++i) {
+  for (size_t i = 0; i + keep_ < all.size(); ++i) {
     std::error_code ignored;  // one that stays does no harm
     if (all[i] != kept) std::filesystem::remove(all[i], ignored);
   }

@@ -127,7 +127,7 @@ void Optimizer::share(Processes& processes) {
   std::stable_sort(longest_first.begin(), longest_first.end(), [&](size_t a, size_t b) {
     return parameters_[a].value.numel() > parameters_[b].value.numel();
   });
-  std::vector<int64_t> numbers(static_cast<size_t>(processes.count()), 0);  // of each process
+  std::vector<int64_t> numbers(processes.count(), 0);  // of each process
   for (const size_t i : longest_first) {
     Parameter& parameter = parameters_[i];
     const auto fewest = std::min_element(numbers.begin(), numbers.end());

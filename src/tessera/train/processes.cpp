@@ -157,7 +157,7 @@ std::vector<int64_t> Pulse::stopped() {
     }
     const std::string lost = read(*store_, kLost);
     for (int64_t rank = 0; rank < count_; ++rank)
-      if (lost.at(static_cast<size_t>(rank)) == 'x' && rank != rank_) ranks.push_back(rank);
+      if (lost.at(rank) == 'x' && rank != rank_) ranks.push_back(rank);
     const bool others_read_here = leader_hosts_ && rank_ == 0 && count_ > 2;
     if (others_read_here) std::this_thread::sleep_for(2 * kBeat);
   } catch (const std::exception&) {  // the store is gone
@@ -215,7 +215,7 @@ Processes::Processes(const Rendezvous& rendezvous)
     c10d::TCPStoreOptions options;
     options.port = rendezvous.port;
     options.isServer = leads() && !rendezvous.hosted;
-    if (!rendezvous.hosted) options.numWorkers = static_cast<size_t>(count());
+    if (!rendezvous.hosted) options.numWorkers = count();
     options.timeout = limit;
     use_sockets(options);
     const auto connect = [&]() -> c10::intrusive_ptr<c10d::Store> {

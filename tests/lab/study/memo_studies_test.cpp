@@ -233,7 +233,7 @@ TEST(KeptMemo, GoesOnWithTheNextBatch) {
   std::vector<int64_t> asked;
   const auto texts = [&](int64_t batch) {
     asked.push_back(batch);
-    return memo_study::random_tokens({7, 30}, 50, 1, static_cast<uint64_t>(batch));
+    return memo_study::random_tokens({7, 30}, 50, 1, batch);
   };
   const auto memo = [&](const char* file, const char* name) {
     const MemoConfig config = {.vocabulary = 50, .dimension = 32, .layers = 2};
@@ -275,14 +275,14 @@ TEST(MemoStudy, KeysOfAGaussianProjectionVaryByAQuarterMore) {
 
 TEST(MemoStudy, PlacesAndContexts) {
   std::vector<int32_t> tokens(100);
-  for (int32_t i = 0; i < 100; ++i) tokens[static_cast<size_t>(i)] = i;
+  for (int32_t i = 0; i < 100; ++i) tokens[i] = i;
   EXPECT_EQ(memo_study::random_places(64, 67, 10, 1), (std::vector<int64_t>{64, 65, 66}));
   const auto places = memo_study::random_places(64, 100, 5, 1);
   EXPECT_EQ(places.size(), 5u);
   const auto contexts = memo_study::contexts_before(tokens, places);
   for (size_t i = 0; i < 5; ++i) {
     EXPECT_EQ(contexts[i].size(), 64u);
-    EXPECT_EQ(contexts[i].back() + 1, tokens[static_cast<size_t>(places[i])]);
+    EXPECT_EQ(contexts[i].back() + 1, tokens[places[i]]);
   }
   EXPECT_EQ(memo_study::counts_of(std::vector<int32_t>{1, 1, 0}, 3),
             (std::vector<double>{2, 3, 1}));

@@ -62,7 +62,7 @@ class Counting final : public Subject {
   at::Tensor predict(const Line& line) override {
     const at::Tensor scores = at::zeros({std::ssize(line.answer), 10});
     for (int64_t i = 0; i < scores.size(0); ++i) {
-      const int64_t before = i == 0 ? line.prompt.back() : line.answer[static_cast<size_t>(i - 1)];
+      const int64_t before = i == 0 ? line.prompt.back() : line.answer[i - 1];
       scores[i][before + 1] = std::log(9.0);
     }
     return scores;
@@ -86,8 +86,7 @@ class Unbelieving final : public Subject {
  public:
   at::Tensor predict(const Line& line) override {
     const at::Tensor scores = at::zeros({std::ssize(line.answer), 257});
-    for (int64_t i = 0; i < scores.size(0); ++i)
-      scores[i][line.answer[static_cast<size_t>(i)]] = -2000;
+    for (int64_t i = 0; i < scores.size(0); ++i) scores[i][line.answer[i]] = -2000;
     return scores;
   }
 };

@@ -17,7 +17,7 @@ TEST(Predictor, ManyOutputsShareTheirGroupsInTheTail) {
   const AssociationTask task = zipf_task(200000, 20, 1.3);
   const auto q = scheme_weights({.rho = 1}, task.law);
   const double marginal = spread_of(parallel_runs(5, [&](int64_t run) {
-                            return marginal_error(task, q, 500, static_cast<uint64_t>(run));
+                            return marginal_error(task, q, 500, run);
                           })).mean;
   EXPECT_NEAR(predicted_error(summarise_memory(task, q), 500) / marginal, 1, 0.05);
   EXPECT_NEAR(predicted_error(summarise_zipf_memory(200000, 20, 1.3, {.rho = 1}), 500) / marginal,
@@ -28,11 +28,10 @@ TEST(MarginalError, HasTheMeanOfTheSimulation) {
   const AssociationTask task = zipf_task(200, 5, 1);
   const auto q = scheme_weights({.rho = 0.5}, task.law);
   const std::vector<SimulatedMemory> memory = {{q, {100}}};
-  const Spread simulation = spread_of(parallel_runs(200, [&](int64_t run) {
-    return population_errors(task, memory, static_cast<uint64_t>(run))[0][0];
-  }));
-  const Spread marginal = spread_of(parallel_runs(
-      200, [&](int64_t run) { return marginal_error(task, q, 100, static_cast<uint64_t>(run)); }));
+  const Spread simulation = spread_of(
+      parallel_runs(200, [&](int64_t run) { return population_errors(task, memory, run)[0][0]; }));
+  const Spread marginal =
+      spread_of(parallel_runs(200, [&](int64_t run) { return marginal_error(task, q, 100, run); }));
   EXPECT_NEAR(marginal.mean, simulation.mean,
               4 * (marginal.standard_error() + simulation.standard_error()));
 }

@@ -88,7 +88,7 @@ class Kills : public ::testing::Test {
     const auto enough = [&](int i) { return i >= 20 * kills || between >= kills / 8; };
     for (int i = 0; (i < kills || !enough(i)) && !HasFatalFailure(); ++i) {
       // Half of them while documents come and go, which is before the files are settled.
-      const auto last = static_cast<int64_t>(random.below(i % 2 == 0 ? calls : calls / 3));
+      const int64_t last = random.below(i % 2 == 0 ? calls : calls / 3);
       tessera(next_command(held), {.system_calls = last});
       auto left = documents();
       expect_no_gap(left);

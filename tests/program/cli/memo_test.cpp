@@ -247,7 +247,7 @@ TEST_F(Memo, WritersTakeTurnsReadersDoNot) {
   EXPECT_EQ(stopped.status, 130) << stopped.err;
   EXPECT_THAT(stopped.err, HasSubstr("are memorized and kept; continue with the same command and "
                                      "--replace"));
-  const auto kept = static_cast<size_t>(std::count(stopped.out.begin(), stopped.out.end(), '\n'));
+  const size_t kept = std::count(stopped.out.begin(), stopped.out.end(), '\n');
   EXPECT_EQ(json({"documents", store})["data"].size(), kept);
   EXPECT_THAT(done({"verify", store}), HasSubstr("verified"));
 

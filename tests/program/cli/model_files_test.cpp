@@ -32,9 +32,8 @@ class ModelFiles : public Workplace {
 
   void write_tokens(std::vector<int64_t> idx, std::vector<int64_t> targets) const {
     const auto view = [](const std::vector<int64_t>& ids) {
-      return safetensors::TensorView{safetensors::DType::kI64,
-                                     {2, static_cast<int64_t>(ids.size()) / 2},
-                                     std::as_bytes(std::span(ids))};
+      return safetensors::TensorView{
+          safetensors::DType::kI64, {2, std::ssize(ids) / 2}, std::as_bytes(std::span(ids))};
     };
     safetensors::write(path("x.safetensors"), {{"idx", view(idx)}, {"targets", view(targets)}});
   }

@@ -79,7 +79,7 @@ TEST_F(ResumingAtCalls, AfterKillsAtAnyMomentGivesTheSameBits) {
   RandomStream random(1);
   int killed = 0;
   for (int i = 0; i < 8; ++i) {
-    const auto last = static_cast<int64_t>(random.below(calls / 3));
+    const int64_t last = random.below(calls / 3);
     killed += tessera(arguments("killed"), {.system_calls = last}).status == -SIGKILL;
   }
   EXPECT_GE(killed, 3);

@@ -42,8 +42,8 @@ TEST(Decoder, OfManyTextsEachHasTheBitsThatItHasAlone) {
       ASSERT_EQ(logits_of(*together, row), logits_of(*alone[row], 0)) << step << " " << row;
       ASSERT_EQ(together->tokens(row), alone[row]->tokens(0));
       if (row % 4 == 1) continue;  // ends
-      kept.push_back(static_cast<int64_t>(row));
-      drawn.push_back((31 * step + static_cast<int64_t>(row)) % 257);
+      kept.push_back(row);
+      drawn.push_back((31 * step + row) % 257);
       alone[row]->step({0}, {drawn.back()});
       going_on.push_back(std::move(alone[row]));
     }

@@ -213,8 +213,7 @@ TEST(Engine, ALongTextThatIsScoredLetsOthersPass) {
       if (i + 1 < records.size()) write(i + 1);
     };
     tickets.push_back(
-        submit(*model.engine,
-               telling(job_of(records[i], prompt_of(5, static_cast<int64_t>(i)), 10), on_end)));
+        submit(*model.engine, telling(job_of(records[i], prompt_of(5, i), 10), on_end)));
   };
   write(0);
   hold.release();

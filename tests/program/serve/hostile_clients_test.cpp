@@ -27,7 +27,7 @@ class Writers {
     return Response::of_events([this, event](EventStream& stream) {
       ++writing;
       while (stream.send(event)) {
-        bytes += static_cast<int64_t>(event.size());
+        bytes += std::ssize(event);
         if (event.size() < 1000) std::this_thread::sleep_for(1ms);
       }
       --writing;

@@ -109,7 +109,7 @@ class AlteringHost {
       const ssize_t count = ::recv(client, buffer, sizeof buffer, 0);
       if (count == 0 || stopping_) return false;
       if (count < 0) continue;
-      text.append(buffer, static_cast<size_t>(count));
+      text.append(buffer, count);
       end = text.find("\r\n\r\n");
       const size_t header = text.find("Content-Length: ");
       if (end != std::string::npos && header < end) length = std::stoul(text.substr(header + 16));

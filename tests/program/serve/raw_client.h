@@ -69,7 +69,7 @@ class RawClient {
     while (!bytes.empty()) {
       const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
       if (sent <= 0) return false;
-      bytes.remove_prefix(static_cast<size_t>(sent));
+      bytes.remove_prefix(sent);
     }
     return true;
   }
@@ -79,7 +79,7 @@ class RawClient {
     std::string bytes(most, '\0');
     const ssize_t received = ::recv(socket_, bytes.data(), most, 0);
     if (received < 0 && errno == EAGAIN) throw std::runtime_error("nothing came for a minute");
-    bytes.resize(received > 0 ? static_cast<size_t>(received) : 0);
+    bytes.resize(received > 0 ? received : 0);
     return bytes;
   }
   /// The next answer; one to HEAD has no body whatever its head says.

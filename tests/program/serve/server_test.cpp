@@ -227,7 +227,7 @@ TEST(Log, HasTimeToBeWrittenAtTheEnd) {
     ends_now.wait();
     std::array<char, 4096> bytes;
     for (ssize_t count; (count = ::read(ends[0], bytes.data(), bytes.size())) > 0;)
-      log.append(bytes.data(), static_cast<size_t>(count));
+      log.append(bytes.data(), count);
   });
   for (int line = 0; line < kLines; ++line) log_line(std::string(100, 'x'));
   ends_now.count_down();

@@ -67,7 +67,7 @@ class TlsClient {
     while (received.find(end) == std::string::npos) {
       const int count = SSL_read(session_, buffer, sizeof buffer);
       if (count <= 0) break;
-      received.append(buffer, static_cast<size_t>(count));
+      received.append(buffer, count);
     }
     return received;
   }

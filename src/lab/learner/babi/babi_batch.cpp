@@ -15,8 +15,7 @@ namespace tessera::task {
 namespace {
 
 void sort_by_length(std::vector<int64_t>& readings, const std::vector<BabiReading>& all) {
-  std::ranges::stable_sort(readings, std::greater{},
-                           [&](int64_t i) { return all[static_cast<size_t>(i)].sentences; });
+  std::ranges::stable_sort(readings, std::greater{}, [&](int64_t i) { return all[i].sentences; });
 }
 
 }  // namespace
@@ -30,8 +29,7 @@ BabiBatch make_babi_batch(const BabiData& data, int64_t task, Split split,
   check_argument(!numbers.empty(), "make_babi_batch: no readings");
   const BabiQuestions& file = data.questions(task, split);
   std::vector<BabiReading> readings;
-  for (int64_t number : numbers)
-    readings.push_back(data.readings(task, split).at(static_cast<size_t>(number)));
+  for (int64_t number : numbers) readings.push_back(data.readings(task, split).at(number));
   int64_t T = 0, C = 0;
   for (const BabiReading& reading : readings) {
     T = std::max(T, reading.sentences);
@@ -46,7 +44,7 @@ BabiBatch make_babi_batch(const BabiData& data, int64_t task, Split split,
     std::copy(words.begin(), words.end(), to.data_ptr<int64_t>() + place * W);
   };
   for (int64_t b = 0; b < B; ++b) {
-    const BabiReading& reading = readings[static_cast<size_t>(b)];
+    const BabiReading& reading = readings[b];
     const int64_t first =
         file.question(reading.first_question).first_sentence + reading.first_sentence;
     for (int64_t t = 0; t < reading.sentences; ++t)
@@ -72,11 +70,10 @@ std::vector<BabiBatch> babi_batches(const BabiData& data, int64_t task, Split sp
       consecutive<int64_t>(limit > 0 ? std::min<int64_t>(limit, count) : count);
   sort_by_length(readings, all);
   std::vector<BabiBatch> batches;
-  for (size_t first = 0; first < readings.size(); first += static_cast<size_t>(rows))
-    batches.push_back(
-        make_babi_batch(data, task, split,
-                        std::span(readings).subspan(
-                            first, std::min(static_cast<size_t>(rows), readings.size() - first))));
+  for (size_t first = 0; first < readings.size(); first += rows)
+    batches.push_back(make_babi_batch(
+        data, task, split,
+        std::span(readings).subspan(first, std::min<size_t>(rows, readings.size() - first))));
   return batches;
 }
 
@@ -84,7 +81,7 @@ BabiDraw draw_babi(const BabiData& data, uint64_t seed, int64_t step, int64_t qu
                    int64_t parts) {
   check_argument(questions > 0 && parts > 0, "draw_babi: {} questions in {} parts", questions,
                  parts);
-  RandomStream random(seed, static_cast<uint64_t>(step));
+  RandomStream random(seed, step);
   const auto& tasks = data.config().tasks;
   BabiDraw draw;
   draw.task = tasks[random.below(tasks.size())];
@@ -92,7 +89,7 @@ BabiDraw draw_babi(const BabiData& data, uint64_t seed, int64_t step, int64_t qu
   std::vector<int64_t> readings;
   while (draw.questions < questions || std::ssize(readings) < parts) {
     readings.push_back(draw_between(random, 0, std::ssize(all) - 1));
-    draw.questions += all[static_cast<size_t>(readings.back())].questions;
+    draw.questions += all[readings.back()].questions;
   }
   sort_by_length(readings, all);
   for (int64_t part = 0; part < parts; ++part)

@@ -100,8 +100,8 @@ void BabiQuestions::add(const BabiStory& story, const BabiVocabulary& vocabulary
 }
 
 std::span<const int32_t> BabiQuestions::text(int64_t place) const {
-  const auto [begin, end] = texts_.at(static_cast<size_t>(place));
-  return std::span(words_).subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
+  const auto [begin, end] = texts_.at(place);
+  return std::span(words_).subspan(begin, end - begin);
 }
 
 std::vector<BabiReading> BabiQuestions::readings(int64_t most_sentences) const {

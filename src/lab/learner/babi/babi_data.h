@@ -23,11 +23,11 @@ class BabiVocabulary {
   explicit BabiVocabulary(const std::set<std::string>& words);
 
   /// With padding.
-  int64_t size() const { return static_cast<int64_t>(words_.size()); }
+  int64_t size() const { return std::ssize(words_); }
   /// Throws std::out_of_range on a word that is not in it.
   int64_t id(const std::string& word) const { return ids_.at(word); }
   /// The word of an id; padding is "".
-  const std::string& word(int64_t id) const { return words_.at(static_cast<size_t>(id)); }
+  const std::string& word(int64_t id) const { return words_.at(id); }
 
  private:
   std::vector<std::string> words_;
@@ -75,9 +75,7 @@ class BabiQuestions {
 
   int64_t size() const { return std::ssize(questions_); }
   const std::vector<BabiQuestion>& all() const { return questions_; }
-  const BabiQuestion& question(int64_t number) const {
-    return questions_.at(static_cast<size_t>(number));
-  }
+  const BabiQuestion& question(int64_t number) const { return questions_.at(number); }
   /// The words of a statement or a question.
   std::span<const int32_t> text(int64_t place) const;
 
@@ -117,9 +115,7 @@ class BabiData {
   }
 
   /// Whether a test question does not stand in training, with the same words above it.
-  bool is_unseen(int64_t task, int64_t number) const {
-    return unseen_.at(task).at(static_cast<size_t>(number));
-  }
+  bool is_unseen(int64_t task, int64_t number) const { return unseen_.at(task).at(number); }
 
   /// Words of the longest statement or question of all: the width of a sentence in a batch.
   int64_t longest_sentence() const;

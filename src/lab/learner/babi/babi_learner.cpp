@@ -67,8 +67,8 @@ BabiLearner::BabiLearner(const BabiTrainingConfig& config, BabiData data)
 at::Tensor BabiLearner::loss(int64_t step, int64_t micro_batch) {
   const auto& [batch, accumulation] = std::pair(training().batch, training().accumulation);
   const BabiDraw draw = draw_babi(data_, training().seed, step, batch * accumulation, accumulation);
-  const BabiBatch part = make_babi_batch(data_, draw.task, Split::kTraining,
-                                         draw.parts[static_cast<size_t>(micro_batch)]);
+  const BabiBatch part =
+      make_babi_batch(data_, draw.task, Split::kTraining, draw.parts[micro_batch]);
   // The mean over the parts is then the mean over all questions.
   return babi_loss(logits_of(*model_, part), part) *
          (static_cast<double>(accumulation) / static_cast<double>(draw.questions));
@@ -77,7 +77,7 @@ at::Tensor BabiLearner::loss(int64_t step, int64_t micro_batch) {
 /// Means over the tasks, and the error of each.
 Metrics BabiLearner::measure(Split split, int64_t stories, const OnBatch& on_batch) {
   const auto& tasks = data_.config().tasks;
-  const auto count = static_cast<double>(tasks.size());
+  const double count = tasks.size();
   Metrics metrics = {{"loss", 0}, {"error", 0}};
   int64_t done = 0;
   for (const int64_t task : std::set(tasks.begin(), tasks.end())) {
@@ -87,7 +87,7 @@ Metrics BabiLearner::measure(Split split, int64_t stories, const OnBatch& on_bat
     metrics[babi_error_metric(task)] = score.error();
     on_batch(++done, std::ssize(tasks));
     if (split != Split::kTest) continue;
-    const auto unseen = static_cast<double>(score.unseen);
+    const double unseen = score.unseen;
     metrics[babi_seen_metric(task)] = 1 - unseen / static_cast<double>(score.questions);
     metrics[babi_unseen_error_metric(task)] =
         score.unseen == 0 ? 0 : static_cast<double>(score.wrong_unseen) / unseen;

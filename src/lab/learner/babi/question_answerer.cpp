@@ -191,7 +191,7 @@ void QuestionAnswerer::initialise(uint64_t seed) {
   initialise_memories(cell, draw);
   for (const auto& part : inference->modules(/*include_self=*/false))
     if (const auto* linear = part->as<torch::nn::Linear>()) {
-      const auto sizes = static_cast<double>(linear->weight.size(0) + linear->weight.size(1));
+      const double sizes = linear->weight.size(0) + linear->weight.size(1);
       draw.uniform(linear->weight, -std::sqrt(6 / sizes), std::sqrt(6 / sizes));
       if (linear->bias.defined()) linear->bias.zero_();
     }

@@ -12,9 +12,8 @@ namespace {
 
 /// x_t = terms_t + factors_t x_{t+1} from the last step backwards: [T, W].
 at::Tensor sum_backwards(const at::Tensor& terms, const at::Tensor& factors, at::Tensor last) {
-  std::vector<at::Tensor> sums(static_cast<size_t>(terms.size(0)));
-  for (int64_t t = terms.size(0) - 1; t >= 0; --t)
-    sums[static_cast<size_t>(t)] = last = terms[t] + factors[t] * last;
+  std::vector<at::Tensor> sums(terms.size(0));
+  for (int64_t t = terms.size(0) - 1; t >= 0; --t) sums[t] = last = terms[t] + factors[t] * last;
   return at::stack(sums);
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 /// How each game is seeded; two games of one program never share a seed by their numbers.
 uint64_t game_seed(uint64_t seed, size_t worker, int64_t game) {
-  return Philox(seed, worker).number(static_cast<uint64_t>(game));
+  return Philox(seed, worker).number(game);
 }
 
 std::vector<int64_t> numbers(const at::Tensor& tensor) {
@@ -72,7 +72,7 @@ at::Tensor PongGames::observe(bool take) {
   float* const pixels = frames.data_ptr<float>();
 #pragma omp parallel for schedule(static)
   for (int64_t worker = 0; worker < W; ++worker) {
-    Worker& playing = workers_[static_cast<size_t>(worker)];
+    Worker& playing = workers_[worker];
     const std::vector<float> seen = playing.environment.observation();
     if (take) playing.normaliser.take(seen);
     playing.normaliser.apply(seen, {pixels + worker * size * size, seen.size()});
@@ -104,7 +104,7 @@ void PongWorkersImpl::restore() {
   playing_.emplace(environment_, workers_, seed_);
   const double* saved = normalisers_.data_ptr<double>();
   for (int64_t worker = 0; worker < workers_; ++worker) {
-    const auto index = static_cast<size_t>(worker);
+    const size_t index = worker;
     playing_->replay(index, games_[worker].item<int64_t>(),
                      numbers(actions_[worker].slice(0, 0, acted_[worker].item<int64_t>())));
     auto& [mean, deviation, frames] = playing_->workers()[index].normaliser;
@@ -121,7 +121,7 @@ void PongWorkersImpl::store(const PongAgentState& state) {
   if (item_.defined()) item_.copy_(state.item);
   double* saved = normalisers_.data_ptr<double>();
   for (int64_t worker = 0; worker < workers_; ++worker) {
-    const PongGames::Worker& playing = playing_->workers()[static_cast<size_t>(worker)];
+    const PongGames::Worker& playing = playing_->workers()[worker];
     games_[worker] = playing.game;
     acted_[worker] = std::ssize(playing.actions);
     std::copy(playing.actions.begin(), playing.actions.end(), actions_[worker].data_ptr<uint8_t>());
@@ -173,7 +173,7 @@ std::vector<PlayedGame> play_games(PongAgent agent, const PongEnvironmentConfig&
   at::NoGradGuard no_grad;
   PongGames playing(config, games, seed);
   PongAgentState state = agent->initial_state(games);
-  std::vector<PlayedGame> played(static_cast<size_t>(games));
+  std::vector<PlayedGame> played(games);
   std::vector<bool> done(played.size(), false);
   while (std::ranges::find(done, false) != done.end()) {
     InterruptGuard::stop_if_interrupted("stopped while the agent was measured");

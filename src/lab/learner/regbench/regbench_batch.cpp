@@ -59,21 +59,20 @@ at::Tensor context_counts(const RegBench& task, std::span<const int64_t> tokens,
   check_argument(context >= 0, "context_counts: context is {}, expected 0 or more", context);
   using Tokens = std::vector<int64_t>;
   const at::Tensor result = at::zeros({std::ssize(tokens), task.vocabulary()});
-  Tokens recent(static_cast<size_t>(context), task.separator());
+  Tokens recent(context, task.separator());
   std::map<Tokens, std::vector<float>> followers;  // of the last 0 to `context` tokens
   for (int64_t t = 0; t < std::ssize(tokens); ++t) {
-    const int64_t token = tokens[static_cast<size_t>(t)];
+    const int64_t token = tokens[t];
     if (token != task.separator())
       for (auto first = recent.begin();; ++first) {
         auto& counts = followers[Tokens(first, recent.end())];
-        counts.resize(static_cast<size_t>(task.vocabulary()));
-        ++counts.at(static_cast<size_t>(token));
+        counts.resize(task.vocabulary());
+        ++counts.at(token);
         if (first == recent.end()) break;
       }
     recent.push_back(token);
     recent.erase(recent.begin());
-    const std::span<float> row(result.data_ptr<float>() + t * task.vocabulary(),
-                               static_cast<size_t>(task.vocabulary()));
+    const std::span<float> row(result.data_ptr<float>() + t * task.vocabulary(), task.vocabulary());
     auto found = followers.end();
     for (auto first = recent.begin(); found == followers.end(); ++first) {
       found = followers.find(Tokens(first, recent.end()));
@@ -92,8 +91,7 @@ RegBenchScore score_context_counts(const RegBench& task, const RegBenchSet& set,
   RegBenchScore score;
   for (int64_t index = 0; index < count; ++index) {
     const RegBenchBatch batch = make_regbench_batch(task, set, {&index, 1});
-    const std::span<const int64_t> tokens(batch.inputs.data_ptr<int64_t>(),
-                                          static_cast<size_t>(batch.inputs.numel()));
+    const std::span<const int64_t> tokens(batch.inputs.data_ptr<int64_t>(), batch.inputs.numel());
     // The softmax of logarithms is the share of each count.
     const at::Tensor logits = context_counts(task, tokens, context).log().unsqueeze(0);
     score += score_regbench(logits, batch);

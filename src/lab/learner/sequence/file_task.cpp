@@ -90,7 +90,7 @@ FileTask::FileTask(const std::filesystem::path& path, const std::optional<TaskSh
 TaskSample FileTask::draw_sample(uint64_t, int64_t index, int64_t) const {
   check_argument(0 <= index && index < std::ssize(samples_), "FileTask: sample {} of {}", index,
                  samples_.size());
-  return samples_[static_cast<size_t>(index)];
+  return samples_[index];
 }
 
 config::Json FileTask::describe(uint64_t, int64_t) const {

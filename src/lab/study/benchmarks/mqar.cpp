@@ -274,7 +274,7 @@ void add_rung(const std::vector<Outcome>& outcomes, const MqarSettings& settings
   for (const Outcome& outcome : outcomes) {
     if (outcome.trial.rung.length != rung.length || outcome.trial.rung.pairs != rung.pairs)
       continue;
-    const auto bytes = static_cast<double>(outcome.state_bytes);
+    const double bytes = outcome.state_bytes;
     smallest = std::min(smallest, bytes);
     largest = std::max(largest, bytes);
     const std::string name = fmt::format("{}, {}", outcome.trial.name(), rung.text());

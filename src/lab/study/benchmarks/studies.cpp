@@ -13,7 +13,7 @@ int64_t state_bytes_after(SequenceModel& model, int64_t tokens) {
   const SequenceOutput read = model.read(at::zeros({1, tokens}, at::kLong), model.empty_state());
   int64_t bytes = 0;
   for (const auto& [name, tensor] : read.state.tensors())
-    if (tensor.is_floating_point()) bytes += static_cast<int64_t>(tensor.nbytes());
+    if (tensor.is_floating_point()) bytes += tensor.nbytes();
   return bytes;
 }
 

@@ -129,8 +129,8 @@ class Forgetting {
   /// Where to ask.
   std::vector<int64_t> places_of(const Question& question) const {
     const auto tokens = tokens_of(question.document);
-    auto places = random_places(kLongestWindow, static_cast<int64_t>(tokens.size()),
-                                settings_.probes, run_seed(seed_, question.document));
+    auto places = random_places(kLongestWindow, std::ssize(tokens), settings_.probes,
+                                run_seed(seed_, question.document));
     if (question.where == Places::kUnknown)
       std::erase_if(places,
                     [&](int64_t place) { return windows_.contains(window_at(tokens, place)); });
@@ -142,14 +142,13 @@ class Forgetting {
     Answers answers;
     answers.name = question.name;
     const double noise = memory().noise();
-    const memo::LikelihoodDecoder decoder(
-        std::vector<double>(static_cast<size_t>(text_.vocabulary), 1.0), noise,
-        settings_.error_rate);
+    const memo::LikelihoodDecoder decoder(std::vector<double>(text_.vocabulary, 1.0), noise,
+                                          settings_.error_rate);
     memo::read_contexts(memory(), contexts_before(tokens, places),
                         [&](size_t i, const memo::WindowScores& scores) {
                           const memo::NextToken best = memo::by_score(scores, noise);
                           answers.scores.push_back(best.score);
-                          answers.right += best.token == tokens[static_cast<size_t>(places[i])];
+                          answers.right += best.token == tokens[places[i]];
                           answers.above_threshold += best.recalled;
                           answers.recalled += decoder.best(scores).recalled;
                         });
@@ -166,7 +165,7 @@ class Forgetting {
                              .seed = seed_});
   }
   std::span<const int32_t> tokens_of(Document document) const {
-    const auto length = static_cast<size_t>(settings_.document_tokens);
+    const size_t length = settings_.document_tokens;
     return std::span(text_.tokens).subspan(document * length, length);
   }
   /// The shortest window before a place.
@@ -175,7 +174,7 @@ class Forgetting {
     return {reinterpret_cast<const char*>(window.data()), window.size()};
   }
   void remember_windows(std::span<const int32_t> tokens) {
-    for (int64_t place = kTextHeads; place < static_cast<int64_t>(tokens.size()); ++place)
+    for (int64_t place = kTextHeads; place < std::ssize(tokens); ++place)
       windows_.insert(window_at(tokens, place));
   }
 

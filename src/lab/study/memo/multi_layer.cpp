@@ -156,7 +156,7 @@ struct Record {
         settings.texts == kPublishedTexts ? published_accuracy(run, batches) : ResultPoint::kNone);
     const int64_t tokens = batches * settings.texts * kLength;
     const int64_t batches_read = batches == 1 ? 1 : 2;  // the first is the last
-    const auto answers = static_cast<double>(batches_read * settings.texts_read * kScored);
+    const double answers = batches_read * settings.texts_read * kScored;
     const double error = std::sqrt(recall * (1 - recall) / answers);
     results.add_point({.series = run.series(),
                        .x = static_cast<double>(tokens),

@@ -60,7 +60,7 @@ Recall recall_of(const memo::TextMemory& memory, std::span<const int32_t> text,
   Recall recall;
   memo::read_contexts(memory, contexts_before(text, places),
                       [&](size_t i, const memo::WindowScores& scores) {
-                        const int32_t right = text[static_cast<size_t>(places[i])];
+                        const int32_t right = text[places[i]];
                         recall.by_score += share * (memo::by_score(scores, noise).token == right);
                         recall.by_likelihood += share * (decoder.best(scores).token == right);
                       });
@@ -119,7 +119,7 @@ const std::vector<std::string> kRecallSeries = {"authors' way", "paper's code, p
 /// Recall of the first `tokens` tokens by each of these.
 std::vector<double> recalls_of(const NaturalTextSettings& settings, const StudyText& text,
                                int64_t tokens, uint64_t seed) {
-  const auto stored = std::span(text.tokens).first(static_cast<size_t>(tokens));
+  const auto stored = std::span(text.tokens).first(tokens);
   const auto places = random_places(kLongestWindow, tokens, settings.probes, seed);
   const auto recall = [&](memo::WindowCodeKind code) {
     return recall_of(memory_of(code, settings.dimension, stored, text.vocabulary, seed), stored,
@@ -172,9 +172,9 @@ int64_t recited_ahead(const memo::TextMemory& memory, const memo::LikelihoodDeco
   memo::Recital recital(memory, decoder, prompt, std::nullopt);
   for (size_t i = 0; i < rest.size(); ++i) {
     const auto next = recital.next();
-    if (!next || next->token != rest[i]) return static_cast<int64_t>(i);
+    if (!next || next->token != rest[i]) return i;
   }
-  return static_cast<int64_t>(rest.size());
+  return std::ssize(rest);
 }
 
 int64_t recited_token_by_token(const memo::TextMemory& memory,
@@ -183,10 +183,10 @@ int64_t recited_token_by_token(const memo::TextMemory& memory,
   memo::TextReader reader(memory);
   for (const int32_t token : prompt) reader.append(token);
   for (size_t i = 0; i < rest.size(); ++i) {
-    if (decoder.best(reader.scores()).token != rest[i]) return static_cast<int64_t>(i);
+    if (decoder.best(reader.scores()).token != rest[i]) return i;
     reader.append(rest[i]);
   }
-  return static_cast<int64_t>(rest.size());
+  return std::ssize(rest);
 }
 
 /// How far a memory recites its text from prompts of each window's length: the length, tokens by
@@ -195,20 +195,19 @@ std::vector<double> recitals_of(const NaturalTextSettings& settings, const memo:
                                 std::span<const int32_t> text, uint64_t seed) {
   const memo::LikelihoodDecoder decoder(counts_of(text, memory.config().vocabulary), memory.noise(),
                                         settings.error_rate);
-  const auto places = random_places(kLongestWindow, static_cast<int64_t>(text.size()) - kRecited,
-                                    settings.recitals, run_seed(seed, 2));
+  const auto places = random_places(kLongestWindow, std::ssize(text) - kRecited, settings.recitals,
+                                    run_seed(seed, 2));
   std::vector<double> numbers;
   for (const int64_t length : memory.window_lengths()) {
     double each_time = 0, ahead = 0;
     for (const int64_t place : places) {
       InterruptGuard::stop_if_interrupted("stopped while reciting");
-      const auto rest = text.subspan(static_cast<size_t>(place), kRecited);
-      const auto prompt =
-          text.subspan(static_cast<size_t>(place - length), static_cast<size_t>(length));
+      const auto rest = text.subspan(place, kRecited);
+      const auto prompt = text.subspan(place - length, length);
       each_time += static_cast<double>(recited_token_by_token(memory, decoder, prompt, rest));
       ahead += static_cast<double>(recited_ahead(memory, decoder, prompt, rest));
     }
-    const auto count = static_cast<double>(places.size());
+    const double count = places.size();
     numbers.insert(numbers.end(), {static_cast<double>(length), each_time / count, ahead / count});
   }
   return numbers;
@@ -219,7 +218,7 @@ std::vector<double> recitals_of(const NaturalTextSettings& settings, const memo:
 std::vector<double> planned_memory(const StudyContext& context, const NaturalTextSettings& settings,
                                    const StudyText& text) {
   Progress progress(context.progress(), "Planned memory", 4);
-  const auto stored = std::span(text.tokens).first(static_cast<size_t>(settings.planned_tokens));
+  const auto stored = std::span(text.tokens).first(settings.planned_tokens);
   const auto predictor = predictor_of(stored, text.vocabulary, settings.probes, context.seed());
   const int64_t dimension = predictor.smallest_dimension(settings.planned_error, 64);
   if (dimension == 0)

@@ -46,7 +46,7 @@ double proved_bound(double epsilon, double d) {
 /// proportional to (1 - t^2)^((d - 3) / 2). Relative to the density at epsilon, by Simpson's rule.
 double chance_of_closeness(double epsilon, int64_t dimension) {
   constexpr int kSteps = 4000;
-  const auto d = static_cast<double>(dimension);
+  const double d = dimension;
   const double exponent = (d - 3) / 2, step = (1 - epsilon) / kSteps;
   double sum = 0;
   for (int i = 0; i < kSteps; ++i) {  // the density is 0 at t = 1
@@ -92,11 +92,11 @@ double median_drawn(const NearlyOrthogonalSettings& settings, double epsilon, in
 /// At one epsilon: rows of the table, and in the chart how many are drawn and the law of it.
 void count_vectors(StudyContext& context, const NearlyOrthogonalSettings& settings, double epsilon,
                    Table& table, LineChart& chart, Progress& progress) {
-  const auto most = static_cast<double>(settings.most);
+  const double most = settings.most;
   Series drawn{fmt::format("ε = {:g}", epsilon), {}};
   Series law{"law, " + drawn.name, {}, SeriesStyle::kReference, drawn.name};
   for (const int64_t dimension : settings.dimensions) {
-    const auto d = static_cast<double>(dimension);
+    const double d = dimension;
     const double count = context.number(fmt::format("ε = {:g}, d = {}", epsilon, dimension), [&] {
       return median_drawn(settings, epsilon, dimension, context.seed());
     });
@@ -134,7 +134,7 @@ void nearly_orthogonal(StudyContext& context) {
   auto chart = std::make_unique<LineChart>(
       "Nearly orthogonal vectors", Axis{"dimension d", Scale::kLog}, Axis{"vectors", Scale::kLog});
   const size_t sets = settings.closeness.size() * settings.dimensions.size();
-  Progress progress(context.progress(), "Nearly orthogonal", static_cast<int64_t>(sets));
+  Progress progress(context.progress(), "Nearly orthogonal", sets);
   for (const double epsilon : settings.closeness)
     count_vectors(context, settings, epsilon, table, *chart, progress);
   context.results().add_table("bounds", std::move(table));

@@ -104,8 +104,7 @@ class SingleLayer {
   };
 
   Pairs batch(int64_t index) const {
-    const at::Tensor tokens =
-        random_tokens({kBatch, heads_ + 1}, inputs_.size(0), seed_, static_cast<uint64_t>(index));
+    const at::Tensor tokens = random_tokens({kBatch, heads_ + 1}, inputs_.size(0), seed_, index);
     const at::Tensor keys = at::embedding(inputs_, tokens.narrow(1, 0, heads_));  // [1000, h, d_h]
     return {keys.view({kBatch, -1}), tokens.select(1, heads_)};
   }
@@ -175,8 +174,7 @@ void measure_grid(StudyContext& context, const SingleLayerSettings& settings) {
               {"h", "d_h", "d", "parameters", "published", "ours", "noise law"});
   const auto shapes = key_shapes(settings);
   int64_t work = 0, done = 0;
-  for (const int64_t columns : settings.columns)
-    work += columns * static_cast<int64_t>(shapes.size());
+  for (const int64_t columns : settings.columns) work += columns * std::ssize(shapes);
   Progress progress(context.progress(), "Single layer", work);
   for (const int64_t columns : settings.columns)
     for (const auto& [heads, width] : shapes) {

@@ -15,7 +15,7 @@
 namespace tessera::memo_study {
 
 at::Tensor random_tokens(at::IntArrayRef sizes, int64_t bound, uint64_t seed, uint64_t stream) {
-  const uint64_t own = *derived_seed(seed, static_cast<int64_t>(stream));
+  const uint64_t own = *derived_seed(seed, stream);
   return at::randint(bound, sizes, at::make_generator<at::CPUGeneratorImpl>(own), at::kLong);
 }
 
@@ -77,7 +77,7 @@ StudyText beginning_of(const CorpusConfig& data, int64_t tokens, const StudyCont
   if (corpus.training.size() < tokens)
     throw UsageError("{} tokens are wanted of {}, whose training part has {}", tokens,
                      corpus.description, corpus.training.size());
-  std::vector<int64_t> ids(static_cast<size_t>(tokens));
+  std::vector<int64_t> ids(tokens);
   corpus.training.read(0, ids);
   return {corpus.description, corpus.tokenizer.vocabulary_size(), {ids.begin(), ids.end()}};
 }
@@ -87,8 +87,7 @@ std::vector<int64_t> random_places(int64_t begin, int64_t end, int64_t count, ui
   RandomStream random(seed);
   std::vector<int64_t> places;
   for (int64_t i = 0; i < count; ++i)
-    places.push_back(begin +
-                     static_cast<int64_t>(random.below(static_cast<uint64_t>(end - begin))));
+    places.push_back(begin + static_cast<int64_t>(random.below(end - begin)));
   std::sort(places.begin(), places.end());
   return places;
 }
@@ -97,12 +96,12 @@ std::vector<std::span<const int32_t>> contexts_before(std::span<const int32_t> t
                                                       std::span<const int64_t> places) {
   std::vector<std::span<const int32_t>> contexts;
   for (const int64_t place : places)
-    contexts.push_back(tokens.subspan(static_cast<size_t>(place - kLongestWindow), kLongestWindow));
+    contexts.push_back(tokens.subspan(place - kLongestWindow, kLongestWindow));
   return contexts;
 }
 
 std::vector<double> counts_of(std::span<const int32_t> tokens, int64_t vocabulary) {
-  std::vector<double> counts(static_cast<size_t>(vocabulary), 1.0);
+  std::vector<double> counts(vocabulary, 1.0);
   for (const int32_t token : tokens) ++counts[token];
   return counts;
 }

@@ -69,7 +69,7 @@ class BesideMemory final : public NetworkSubject {
 
   at::Tensor predict(const Line& line) override {
     const at::Tensor logits = NetworkSubject::predict(line).contiguous();
-    const auto V = static_cast<size_t>(logits.size(1));
+    const size_t V = logits.size(1);
     MemoryMixture mixture(memory_);
     for (const int64_t token : line.prompt) mixture.append(token);
     for (size_t i = 0; i < line.answer.size(); ++i) {
@@ -96,9 +96,7 @@ std::pair<at::Tensor, at::Tensor> inputs_of(const Lines& lines) {
   }
   at::Tensor tokens = padded(inputs), wanted = at::full_like(tokens, -1);
   for (int64_t i = 0; i < std::ssize(targets); ++i)
-    wanted[i]
-        .slice(0, 0, std::ssize(targets[static_cast<size_t>(i)]))
-        .copy_(at::tensor(targets[static_cast<size_t>(i)], at::kLong));
+    wanted[i].slice(0, 0, std::ssize(targets[i])).copy_(at::tensor(targets[i], at::kLong));
   return {tokens, wanted};
 }
 
@@ -145,7 +143,7 @@ std::vector<AnswerScore> Subject::scores(const Lines& lines) {
     const at::Tensor distributions = at::log_softmax(predict(line).to(at::kDouble), 1);
     AnswerScore& score = scores.emplace_back();
     for (int64_t i = 0; i < std::ssize(line.answer); ++i) {
-      const int64_t token = line.answer[static_cast<size_t>(i)];
+      const int64_t token = line.answer[i];
       score.log_probabilities.push_back(distributions[i][token].item<double>());
       score.predicted.push_back(distributions[i].argmax().item<int64_t>() == token);
     }
@@ -185,7 +183,7 @@ Examination::Examination(const std::vector<InventedAuthor>& authors, size_t firs
   std::vector<const AuthorQuestion*> all;
   for (size_t a = first; a < end; ++a)
     for (const AuthorQuestion& question : authors[a].questions) all.push_back(&question);
-  const size_t asked = std::min(all.size(), static_cast<size_t>(probes));
+  const size_t asked = std::min<size_t>(all.size(), probes);
   for (size_t i = 0; i < asked; ++i) {
     const AuthorQuestion& question = *all[i * all.size() / asked];
     const auto add = [&, prompt = tokens_of(tokenizer, question.prompt())](
@@ -215,11 +213,11 @@ void Examination::measure_forgotten(Subject& subject, Measures& measures) const 
   measures.ratios = truth_ratios(subject);
   const auto scores = subject.scores(answers_);
   const auto said = subject.say(answers_);
-  const auto count = static_cast<double>(answers_.size());
+  const double count = answers_.size();
   for (size_t i = 0; i < answers_.size(); ++i) {
     measures.exact += scores[i].right() / count;
     measures.extraction += scores[i].extraction_strength() / count;
-    const auto both = static_cast<double>(common(said[i], answers_[i].answer));
+    const double both = common(said[i], answers_[i].answer);
     measures.verbatim +=
         2 * both / static_cast<double>(said[i].size() + answers_[i].answer.size()) / count;
   }
@@ -279,10 +277,10 @@ void learn(LanguageModel& model, int64_t epochs, double rate, int64_t batch, uin
   RandomStream random(seed);
   for (int64_t epoch = 0; epoch < epochs; ++epoch) {
     for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
-    for (size_t first = 0; first < order.size(); first += static_cast<size_t>(batch)) {
+    for (size_t first = 0; first < order.size(); first += batch) {
       InterruptGuard::stop_if_interrupted("stopped while learning");
       std::vector<Line> some;
-      for (size_t i = first; i < std::min(order.size(), first + static_cast<size_t>(batch)); ++i)
+      for (size_t i = first; i < std::min(order.size(), first + batch); ++i)
         some.push_back(lines[order[i]]);
       optimizer.clear_gradients();
       loss(some).backward();

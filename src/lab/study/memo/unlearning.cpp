@@ -50,7 +50,7 @@ struct UnlearningSettings {
 
 /// How many of the authors stay where this share is forgotten, one or more.
 size_t retained_of(int64_t authors, double share) {
-  const auto all = static_cast<double>(authors);
+  const double all = authors;
   return static_cast<size_t>(all - std::max(1.0, std::round(share * all)));
 }
 
@@ -70,7 +70,7 @@ class Tofu {
   /// How many are asked.
   size_t forgotten_questions(double share) const {
     const size_t all = (authors_.size() - retained(share)) * authors_.front().questions.size();
-    return std::min(all, static_cast<size_t>(settings_.probes));
+    return std::min<size_t>(all, settings_.probes);
   }
   Lines lines(size_t first, size_t end) const {
     Lines lines;

@@ -345,7 +345,7 @@ void add_panel(const std::vector<RegBenchOutcome>& outcomes, const std::vector<L
     curves.push_back({fmt::format("{}, {}", name, label), name});
     for (const RegBenchOutcome& outcome : outcomes) {
       if (outcome.name != name || !outcome.is_on_new_languages()) continue;
-      const auto languages = static_cast<double>(outcome.config.data.languages);
+      const double languages = outcome.config.data.languages;
       first = std::min(first, languages);
       last = std::max(last, languages);
       results.add_point({.series = curves.back().series,

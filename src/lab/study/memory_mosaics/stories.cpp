@@ -212,7 +212,7 @@ void stories(StudyContext& context) {
   StorySettings quick = story_settings(5000, 2048), standard = story_settings(100'000, 4096),
                 paper = story_settings(2'200'000, kGpt2Tokens);
   for (StorySettings* settings : {&quick, &standard, &paper})
-    settings->data.stories_seed = static_cast<int64_t>(context.seed());
+    settings->data.stories_seed = context.seed();
   const StorySettings settings = context.settings(quick, standard, paper, kNoSetting);
   if (settings.data.stories < 1)
     throw UsageError("data.stories is {}, expected 1 or more", settings.data.stories);

@@ -115,7 +115,7 @@ Cell mean_error(const std::vector<ContextError>& errors, double first, double en
   double sum = 0;
   int64_t count = 0;
   for (const ContextError& one : errors)
-    if (const auto context = static_cast<double>(one.context); first <= context && context < end) {
+    if (const double context = one.context; first <= context && context < end) {
       sum += one.error;
       ++count;
     }
@@ -194,8 +194,7 @@ void draw_matrices(StudyContext& context, const MoonNetwork& network, const std:
     for (int64_t i = 0; i < kMoons; ++i) {
       columns.push_back(fmt::format("{} {}", kMatrices[m].second, i + 1));
       for (int64_t row = 0; row < kMoons; ++row)
-        values[static_cast<size_t>((row * 3 + m) * kMoons + i)] =
-            of_memories[row][i].item<double>();
+        values[(row * 3 + m) * kMoons + i] = of_memories[row][i].item<double>();
     }
   }
   for (int64_t row = 1; row <= kMoons; ++row) rows.push_back(fmt::format("{} {}", row_name, row));

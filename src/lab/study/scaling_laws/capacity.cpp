@@ -176,7 +176,7 @@ void planner_check(StudyContext& context) {
               {"alpha", "N", "M", "allowed", "T", "d", "P", "predicted", "simulated",
                "standard error", "predicted / simulated"});
   std::vector<ChartPoint> predicted, of_simulation;
-  Progress progress(context.progress(), "Planner", static_cast<int64_t>(cases.size()));
+  Progress progress(context.progress(), "Planner", std::ssize(cases));
   int64_t done = 0;
   for (const PlanCase& c : cases) {
     const MemoryPlan plan = plan_memory(RankedLaw::zipf(c.inputs, c.alpha), c.outputs, c.error);
@@ -189,7 +189,7 @@ void planner_check(StudyContext& context) {
                    mean_cell(simulated), error_cell(simulated),
                    simulated.mean > 0 ? Cell::fixed(plan.error / simulated.mean, 2) : Cell()});
     progress.update(++done);
-    const auto line = static_cast<double>(done);
+    const double line = done;
     context.results().add_point({"predicted", line, plan.error});
     context.results().add_point(point_of("simulated", line, simulated));
     predicted.push_back({line, plan.error / c.error});
@@ -224,13 +224,13 @@ constexpr StoredItems kStoredItems[] = {
 
 /// Runs of it until the standard error is below 0.8 % of the mean, 1000 or more.
 Spread simulated_item_error(const StoredItems& c, int64_t fewest, int64_t most, uint64_t seed) {
-  const auto P = static_cast<size_t>(c.stored);
+  const size_t P = c.stored;
   const AssociationTask task = counted_task(std::vector<double>(P, 1.0), c.outputs);
   const std::vector<SimulatedMemory> memory = {{std::vector<float>(P, 1.0f), {c.dimension}}};
   std::vector<double> errors;
   Spread spread;
   do {
-    const auto done = static_cast<int64_t>(errors.size());
+    const auto done = std::ssize(errors);
     const auto more = parallel_runs(std::min(fewest, most - done), [&](int64_t run) {
       return population_errors(task, memory, run_seed(seed, done + run))[0][0];
     });
@@ -316,14 +316,14 @@ struct DecoderErrors {
 DecoderErrors decode_all(int64_t outputs, int64_t pairs, int64_t d, double alpha, uint64_t seed) {
   const AliasTable table(zipf_task(outputs, 1, alpha).law);
   RandomStream random(seed, kSampleStream);
-  std::vector<int32_t> answer(static_cast<size_t>(pairs));
-  std::vector<double> counts(static_cast<size_t>(outputs), 0.0), prior;
+  std::vector<int32_t> answer(pairs);
+  std::vector<double> counts(outputs, 0.0), prior;
   for (int32_t& y : answer) ++counts[y = table.draw(random)];
   for (const double count : counts) prior.push_back(count / static_cast<double>(pairs));
 
   const auto u = random_directions(outputs, d, seed);
-  std::vector<float> keys(static_cast<size_t>(pairs * d)), values(keys.size()), read(keys.size()),
-      w(static_cast<size_t>(d * d)), scores(static_cast<size_t>(pairs * outputs));
+  std::vector<float> keys(pairs * d), values(keys.size()), read(keys.size()), w(d * d),
+      scores(pairs * outputs);
   GaussianField(seed, 3).fill(0, pairs, 0, d, keys.data(), d);
   for (float& k : keys) k /= std::sqrt(static_cast<float>(d));
   for (int64_t x = 0; x < pairs; ++x)
@@ -335,8 +335,8 @@ DecoderErrors decode_all(int64_t outputs, int64_t pairs, int64_t d, double alpha
   const auto noise = class_noise(w, u, d);
   DecoderErrors errors;
   for (int64_t x = 0; x < pairs; ++x) {
-    const std::span<const float> line(scores.data() + x * outputs, static_cast<size_t>(outputs));
-    const auto n = static_cast<double>(pairs);
+    const std::span<const float> line(scores.data() + x * outputs, outputs);
+    const double n = pairs;
     errors.plain += (std::max_element(line.begin(), line.end()) - line.begin() != answer[x]) / n;
     errors.ratio += (likelihood_ratio_answer(line, noise, prior) != answer[x]) / n;
   }
@@ -376,7 +376,7 @@ void decoders(StudyContext& context) {
          expected_error(0), Cell::fixed(spreads[1].mean, 3), expected_error(1),
          Cell::fixed(spreads[2].mean, 3),
          spreads[1].mean > 0 ? Cell::fixed(spreads[0].mean / spreads[1].mean, 1) : Cell()});
-    const auto n = static_cast<double>(sizes[k]);
+    const double n = sizes[k];
     context.results().add_point(point_of("argmax", n, spreads[0]));
     context.results().add_point(point_of("likelihood ratio", n, spreads[1]));
     context.results().add_point(point_of("planner", n, spreads[2]));

@@ -43,7 +43,7 @@ void draw_products(StudyContext& context, const AssociationTask& task, int64_t d
   auto map = std::make_unique<HeatMap>(fmt::format("Products of fitted outputs, d = {}", d), names,
                                        names, Axis{"product", Scale::kLinear, -1, 1});
   map->name_axes("output", "output");
-  std::vector<double> unit(static_cast<size_t>(task.outputs * task.outputs));
+  std::vector<double> unit(task.outputs * task.outputs);
   for (int32_t y = 0; y < task.outputs; ++y) unit[y * task.outputs + y] = 1;
   map->set_values(compensated_scores(unit, u, d));
   context.results().add_chart(

@@ -48,7 +48,7 @@ AssociationTask zipf_outputs(int32_t outputs, int32_t each, double exponent) {
   AssociationTask task{.law = {}, .output = {}, .outputs = outputs};
   for (int32_t y = 0; y < outputs; ++y)
     for (int32_t i = 0; i < each; ++i) {
-      task.law.push_back(by_output.law[static_cast<size_t>(y)] / each);
+      task.law.push_back(by_output.law[y] / each);
       task.output.push_back(y);
     }
   return task;

@@ -116,7 +116,7 @@ BestThresholds best_thresholds(StudyContext& context, const ExponentSettings& se
   const std::string part = fmt::format("α = {:g}, ρ = {:g}", alpha, rho);
   const auto found = context.part(part, 2 * dimensions.size(), [&] {
     const auto thresholds = parallel_runs(std::ssize(dimensions), [&](int64_t k) {
-      return best_threshold(settings, alpha, rho, dimensions[static_cast<size_t>(k)]);
+      return best_threshold(settings, alpha, rho, dimensions[k]);
     });
     std::vector<double> numbers;
     for (const BestThreshold& best : thresholds) numbers.push_back(best.error);

@@ -24,7 +24,7 @@ using namespace theory;
 template <typename Counts>
 void add_thresholded(const Counts& counts, const std::vector<int64_t>& dimensions,
                      std::vector<SimulatedMemory>& memories) {
-  const auto inputs = static_cast<int64_t>(counts.size());
+  const auto inputs = std::ssize(counts);
   for (const int64_t d : dimensions) {
     const int64_t stored = std::clamp<int64_t>(d / 8, 1, inputs);
     memories.push_back({scheme_weights({.rho = 0, .stored = stored}, std::span(counts)), {d}});
@@ -270,8 +270,7 @@ void schemes_with_more_inputs(StudyContext& context) {
   const double q1[] = {.215, .163, .125, .100, .090, .073, .057};
   const double threshold[] = {.336, .201, .0745, .0387, .0186, .0073, .0034};
   for (size_t k = 0; k < kUsualDimensions.size(); ++k) {
-    const auto at = static_cast<size_t>(std::ranges::find(dimensions, kUsualDimensions[k]) -
-                                        dimensions.begin());
+    const size_t at = std::ranges::find(dimensions, kUsualDimensions[k]) - dimensions.begin();
     reference.add(fmt::format("q1, d = {}", dimensions[at]), q1[k], curves.frequency[at]);
     reference.add(fmt::format("threshold d/8, d = {}", dimensions[at]), threshold[k],
                   curves.threshold[at]);
@@ -301,7 +300,7 @@ void stored_heatmaps(StudyContext& context) {
       const auto shares = answer_probabilities(task, scores);
       auto map = answer_map(task, scores, fmt::format("q̂{}, d = {}", rho == 0 ? "₀" : "₁", d));
       for (int64_t x = 0; x < task.inputs(); ++x) {
-        map->mark(static_cast<size_t>(x), static_cast<size_t>(task.output[x]));
+        map->mark(x, task.output[x]);
         for (int32_t y = 0; y < task.outputs; ++y)
           context.results().add_point({fmt::format("q{}, d = {}, x = {}", rho, d, x),
                                        static_cast<double>(y), shares[x * task.outputs + y]});

@@ -17,7 +17,7 @@ using namespace theory;
 std::unique_ptr<HeatMap> update_map(const AssociationTask& task, const ScoreDescent& descent,
                                     const std::string& title, int32_t input) {
   auto map = answer_map(task, descent.scores(), title);
-  map->mark(static_cast<size_t>(input), static_cast<size_t>(task.output[input]));
+  map->mark(input, task.output[input]);
   return map;
 }
 

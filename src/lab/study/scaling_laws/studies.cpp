@@ -24,7 +24,7 @@ Settings settings_of(StudyContext& context, Settings paper,
 }
 
 theory::WeightedBatch Samples::batch(int64_t size) {
-  std::vector<int32_t> draws(static_cast<size_t>(size));
+  std::vector<int32_t> draws(size);
   for (int32_t& input : draws) input = draw();
   return theory::weighted_batch(draws);
 }
@@ -56,7 +56,7 @@ std::vector<double> trial_means(StudyContext& context, const std::string& part, 
 }
 
 size_t place_of_least(std::span<const double> values) {
-  return static_cast<size_t>(std::ranges::min_element(values) - values.begin());
+  return std::ranges::min_element(values) - values.begin();
 }
 
 Spread measured_number(StudyContext& context, const std::string& part, int64_t runs,
@@ -162,7 +162,7 @@ void ReferenceTable::finish(StudyResults& results) {
 
 std::vector<double> answer_probabilities(const theory::AssociationTask& task,
                                          std::span<const float> scores) {
-  const auto outputs = static_cast<size_t>(task.outputs);
+  const size_t outputs = task.outputs;
   std::vector<double> shares(scores.size());
   for (size_t first = 0; first < scores.size(); first += outputs) {
     const auto line = scores.subspan(first, outputs);

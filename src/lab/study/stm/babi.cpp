@@ -129,7 +129,7 @@ void tabulate_errors(const StudyTraining<BabiLearner>& training, StudyResults& r
   std::vector<std::string> names;
   std::vector<double> published, deviations, ours;
   for (const int64_t task : data.config().tasks) {
-    const PublishedErrors& paper = kTable9.at(static_cast<size_t>(task - 1));
+    const PublishedErrors& paper = kTable9.at(task - 1);
     table.add_row({task, Cell::fixed(paper.mean, 2), Cell::fixed(paper.deviation, 2),
                    Cell::fixed(percent(training, task), 2),
                    data.questions(task, task::Split::kTest).size(),
@@ -160,7 +160,7 @@ void compare_errors(const StudyTraining<BabiLearner>& training, const std::strin
   double ours = 0, published = 0, failed = 0;
   for (const int64_t task : tasks) {
     ours += percent(training, task) / static_cast<double>(tasks.size());
-    published += kTable9.at(static_cast<size_t>(task - 1)).mean / static_cast<double>(tasks.size());
+    published += kTable9.at(task - 1).mean / static_cast<double>(tasks.size());
     failed += percent(training, task) > kFailed ? 1 : 0;
   }
   const bool all = std::ssize(tasks) == kBabiTasks;

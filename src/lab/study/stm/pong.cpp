@@ -117,7 +117,7 @@ std::vector<Agent> train_agents(StudyContext& context, const PongSettings& setti
 void add_curve(StudyContext& context, const Agent& agent, int64_t window) {
   constexpr size_t kPoints = 200;
   const size_t games = agent.games.size();
-  const size_t width = std::min(games, static_cast<size_t>(window));
+  const size_t width = std::min<size_t>(games, window);
   const size_t stride = std::max<size_t>(1, (games - width) / kPoints);
   if (width == 0) return;
   for (size_t last = width; last <= games; last += stride)
@@ -133,7 +133,7 @@ void tabulate_agents(StudyContext& context, const std::vector<Agent>& agents, in
                "frames per second", "seconds"});
   for (const Agent& agent : agents) {
     const size_t games = agent.games.size();
-    const size_t width = std::min(games, static_cast<size_t>(window));
+    const size_t width = std::min<size_t>(games, window);
     table.add_row({agent.name, agent.parameters, games,
                    width > 0 ? Cell::fixed(agent.reward(0, width), 2) : Cell(),
                    width > 0 ? Cell::fixed(agent.reward(games - width, width), 2) : Cell(),

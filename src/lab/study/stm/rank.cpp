@@ -86,7 +86,7 @@ Contestant contestant(const Row& row) {
 /// The rank that an untrained G2 of R x D D uniform values has: the largest singular value of such
 /// a matrix is close to the sum of the roots of its sizes, times the deviation of its values.
 double expected_initial_rank(double R, int64_t width) {
-  const auto D = static_cast<double>(width);
+  const double D = width;
   return R * D * D / std::pow(D + std::sqrt(R), 2);
 }
 

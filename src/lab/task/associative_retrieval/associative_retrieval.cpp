@@ -13,7 +13,7 @@ constexpr int64_t kDigits = 10;
 
 /// Probability of a count in Poisson's law.
 double poisson(int64_t count, double mean) {
-  const auto k = static_cast<double>(count);
+  const double k = count;
   return std::exp(k * std::log(mean) - mean - std::lgamma(k + 1));
 }
 
@@ -95,7 +95,7 @@ config::Json AssociativeRetrieval::describe(uint64_t seed, int64_t index) const 
 }
 
 std::vector<Level> AssociativeRetrieval::levels() const {
-  const auto sizes = static_cast<double>(config_.pairs - fewest_pairs() + 1);
+  const double sizes = config_.pairs - fewest_pairs() + 1;
   double most_frequent = 0;
   for (int64_t pairs = fewest_pairs(); pairs <= config_.pairs; ++pairs)
     most_frequent += most_frequent_digit_share(pairs) / sizes;

@@ -101,7 +101,7 @@ std::string StoryReader::place() const {
 bool StoryReader::read_line() {
   std::array<char, kLongestLine + 1> buffer;
   input_->getline(buffer.data(), buffer.size());
-  const auto got = static_cast<size_t>(input_->gcount());
+  const size_t got = input_->gcount();
   if (got == 0 && input_->eof()) return false;
   ++line_number_;
   if (input_->bad()) throw SystemError(name_, "read", errno);

@@ -46,7 +46,7 @@ class HeldKarp {
     std::vector<int64_t> tour = {0};
     for (size_t set = (size_t{1} << count_) - 1; set != 0;) {
       const size_t last = best_way(set, tour.back()).second;
-      tour.push_back(static_cast<int64_t>(last) + 1);
+      tour.push_back(last + 1);
       set &= ~(size_t{1} << last);
     }
     return tour;

@@ -102,7 +102,7 @@ std::vector<Level> GraphTask::levels_of(const std::vector<Strategy>& strategies)
   for (int64_t index = 0; index < kLevelSamples; ++index) {
     const NamedGraph named = graph(0, index, index);
     const auto truth = solution(named);
-    const auto answers = static_cast<double>(truth.size() + 1);
+    const double answers = truth.size() + 1;
     steps += answers;
     guessed += answers / static_cast<double>(named.graph.nodes + 1);
     for (size_t i = 0; i < strategies.size(); ++i)

@@ -97,8 +97,7 @@ TaskSample Mqar::draw_sample(uint64_t seed, int64_t index, int64_t) const {
   };
   std::vector<int64_t> classes(sample.tokens.size(), kNotAsked);
   std::map<std::vector<int64_t>, int64_t> value_of;  // the last one of each key
-  for (size_t i = 0; i < keys.size(); ++i)
-    *put(static_cast<int64_t>(i), keys[i]) = value_of[keys[i]] = values[i];
+  for (size_t i = 0; i < keys.size(); ++i) *put(i, keys[i]) = value_of[keys[i]] = values[i];
   for (size_t i = 0; i < places.size(); ++i) {
     const auto behind = put(context_pairs() + places[i], keys[i]);
     classes[behind - sample.tokens.begin() - 1] = value_of.at(keys[i]);
@@ -124,8 +123,8 @@ config::Json Mqar::describe(uint64_t seed, int64_t index) const {
 }
 
 std::vector<Level> Mqar::levels() const {
-  const auto pairs = static_cast<double>(config_.pairs);
-  const auto overwritten = static_cast<double>(config_.overwritten);
+  const double pairs = config_.pairs;
+  const double overwritten = config_.overwritten;
   std::vector<Level> levels = {
       {"any value", "accuracy", 1.0 / static_cast<double>(config_.vocabulary - first_value())},
       {"any value of the context", "accuracy", 1 / (pairs + overwritten)}};

@@ -93,7 +93,7 @@ config::Json NthFarthest::describe(uint64_t seed, int64_t index) const {
 }
 
 std::vector<Level> NthFarthest::levels() const {
-  const auto n = static_cast<double>(config_.vectors);
+  const double n = config_.vectors;
   return {{"guess a label", "accuracy", 1 / n},
           {"m if k = N-1, else any other label", "accuracy", 2 / n}};
 }

@@ -77,7 +77,7 @@ People::People(const PeopleConfig& config) : config_(config) {
 const std::vector<People::Person>& People::people() const {
   std::call_once(drawn_, [&] {
     std::set<std::array<int16_t, kPersonNames>> names;
-    RandomStream random(static_cast<uint64_t>(config_.drawn), 0);
+    RandomStream random(config_.drawn, 0);
     while (std::ssize(people_) < config_.people) {
       Person person;
       for (size_t fact = 0; fact < person.size(); ++fact)
@@ -97,7 +97,7 @@ TaskShape People::shape() const {
 /// no divisor in common with N.
 int64_t People::person_at(uint64_t seed, int64_t index) const {
   const int64_t N = config_.people, round = index / N;
-  RandomStream random(seed, static_cast<uint64_t>(round));
+  RandomStream random(seed, round);
   const int64_t begin = draw_between(random, 0, N - 1);
   int64_t step = draw_between(random, 1, N);
   while (std::gcd(step, N) != 1) ++step;

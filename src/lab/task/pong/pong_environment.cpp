@@ -126,8 +126,7 @@ void PongEnvironmentConfig::check() const {
 PongEnvironment::PongEnvironment(const PongEnvironmentConfig& config, uint64_t seed)
     : config_(config::checked(config)), game_(config.game, seed) {
   RandomStream random(seed, kNoopStream);
-  const uint64_t noops =
-      config.most_noops > 0 ? 1 + random.below(static_cast<uint64_t>(config.most_noops)) : 0;
+  const uint64_t noops = config.most_noops > 0 ? 1 + random.below(config.most_noops) : 0;
   for (uint64_t frame = 0; frame < noops; ++frame) {
     game_.play(PongMove::kStay);
     if (game_.over()) game_ = PongGame(config.game, seed);  // so that an action may follow

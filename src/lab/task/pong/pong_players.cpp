@@ -39,7 +39,7 @@ PongMove perfect_move(const PongGame& game, int64_t frames) {
 int64_t choose_action(PongPlayer player, const PongEnvironment& environment, RandomStream& random) {
   const auto moves = moves_of(environment.configuration().actions);
   if (player == PongPlayer::kStill) return 0;
-  if (player == PongPlayer::kRandom) return static_cast<int64_t>(random.below(moves.size()));
+  if (player == PongPlayer::kRandom) return random.below(moves.size());
   const PongMove move =
       perfect_move(environment.game(), environment.configuration().frames_per_action());
   return std::ranges::find(moves, move) - moves.begin();

@@ -28,7 +28,7 @@ class Automaton {
   /// symbol, or an edge leads nowhere.
   explicit Automaton(std::vector<std::vector<Edge>> edges);
 
-  int64_t states() const { return static_cast<int64_t>(edges_.size()); }
+  int64_t states() const { return std::ssize(edges_); }
   /// Sorted by symbol.
   std::span<const Edge> edges(int64_t state) const;
   /// The smallest automaton with the same strings and probabilities: states that cannot be reached

@@ -52,7 +52,7 @@ void add_mark(TaskSample& sample, int64_t bits, int64_t mark) {
 
 void answer_with_bits(TaskSample& sample, const BitRows& rows) {
   sample.first_answer = sample.steps;
-  sample.answers = static_cast<int64_t>(rows.size());
+  sample.answers = std::ssize(rows);
   for (const BitRow& row : rows) {
     sample.bits.insert(sample.bits.end(), row.begin(), row.end());
     sample.add_row(bit_shape(std::ssize(row)).input_width);

@@ -64,7 +64,7 @@ std::vector<int64_t> EpochOrder::samples(int64_t step) {
   check_argument(step >= 0, "EpochOrder: step {}", step);
   const int64_t epoch = step / steps_per_epoch();
   if (epoch != epoch_) {
-    RandomStream random(seed_, static_cast<uint64_t>(epoch));
+    RandomStream random(seed_, epoch);
     order_ = draw_permutation(random, size_);
     epoch_ = epoch;
   }

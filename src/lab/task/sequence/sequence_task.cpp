@@ -12,7 +12,7 @@ std::span<float> TaskSample::add_row(int64_t width) {
 
 void TaskSample::answer_with_classes(std::span<const int64_t> answer, int64_t width) {
   first_answer = steps;
-  answers = static_cast<int64_t>(answer.size());
+  answers = std::ssize(answer);
   classes.assign(answer.begin(), answer.end());
   for (size_t i = 0; i < answer.size(); ++i) add_row(width);
 }

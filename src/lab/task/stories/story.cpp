@@ -26,13 +26,13 @@ size_t draw_scenes(Teller& t) {
 
 /// Details about the hero: more where less happens.
 size_t draw_details(Teller& t, size_t scenes) {
-  return static_cast<size_t>(t.random().below(5 - scenes)) + (scenes == 1 ? 1 : 0);
+  return t.random().below(5 - scenes) + (scenes == 1 ? 1 : 0);
 }
 
 }  // namespace
 
 Story write_story(uint64_t seed, int64_t index) {
-  Teller t(RandomStream(seed, static_cast<uint64_t>(index)));
+  Teller t(RandomStream(seed, index));
   open_story(t);
   size_t left = draw_scenes(t);
   add_details(t, draw_details(t, left));

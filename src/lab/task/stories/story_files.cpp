@@ -33,10 +33,9 @@ std::string question_line(const Question& question) {
 
 TextSource story_source(int64_t stories, uint64_t seed) {
   check_range(stories, 1, kMostStories, "stories");
-  return TextSource::generated(fmt::format("{} generated stories", stories),
-                               static_cast<size_t>(stories),
+  return TextSource::generated(fmt::format("{} generated stories", stories), stories,
                                [set = split_seed(seed, Split::kTraining)](size_t index) {
-                                 return write_story(set, static_cast<int64_t>(index)).text;
+                                 return write_story(set, index).text;
                                });
 }
 

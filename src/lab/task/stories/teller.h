@@ -61,7 +61,7 @@ class Teller : public Draws {
 
   /// kNothing where the letter is not bound.
   Id operator[](char letter) const { return letters_[static_cast<size_t>(letter)]; }
-  Entity& entity(Id id) { return story_.entities.at(static_cast<size_t>(id)); }
+  Entity& entity(Id id) { return story_.entities.at(id); }
   const World& world() const { return world_; }
   Story& story() { return story_; }
   Id home() const { return home_; }

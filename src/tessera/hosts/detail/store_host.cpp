@@ -189,7 +189,7 @@ PartState StoreHost::state() {
   PartState state;
   state.config = config_of(fields.value("config"));
   state.change = fields.whole("change", 0, kLargestCount);
-  const auto vocabulary = static_cast<size_t>(state.config.memory.vocabulary);
+  const size_t vocabulary = state.config.memory.vocabulary;
   for (const json& count : fields.list("token_counts", vocabulary))
     state.token_counts.push_back(whole_number(count, "a count", 0, kLargestCount));
   if (state.token_counts.size() != vocabulary)
@@ -213,7 +213,7 @@ Tokenizer StoreHost::tokenizer(const store::StoreConfig& config) {
 
 std::vector<int64_t> StoreHost::rows_of_matrix(const PartState& state, int64_t matrix,
                                                int64_t first, int64_t rows) {
-  const auto count = static_cast<size_t>(rows * state.config.memory.dimension);
+  const size_t count = rows * state.config.memory.dimension;
   const std::string bytes = ask_of_state(
       state, {.path = fmt::format("/matrix?matrix={}&first={}&rows={}", matrix, first, rows),
               .most_bytes = count * sizeof(int64_t)});
@@ -233,7 +233,7 @@ std::vector<int64_t> StoreHost::rows_of_matrix(const PartState& state, int64_t m
 }
 
 std::vector<float> StoreHost::retrieve(const PartState& state, const memo::WindowQueries& queries) {
-  const auto d = static_cast<size_t>(state.config.memory.dimension);
+  const size_t d = state.config.memory.dimension;
   const size_t n = queries.keys.size() / d;
   std::vector<uint32_t> matrices(queries.shards.begin(), queries.shards.end());
   matrices.resize(n);  // without shards there is one matrix, 0

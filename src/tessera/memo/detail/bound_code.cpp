@@ -47,12 +47,11 @@ uint64_t hadamard_word(uint64_t j, uint64_t w) {
 /// Keeps the end of the text that the longest window covers.
 class ContextStream final : public WindowStream {
  public:
-  ContextStream(const WindowCode& code, int64_t longest)
-      : code_(code), longest_(static_cast<size_t>(longest)) {}
+  ContextStream(const WindowCode& code, int64_t longest) : code_(code), longest_(longest) {}
 
   void append(int32_t token) override {
     if (context_.size() == 2 * longest_)
-      context_.erase(context_.begin(), context_.end() - static_cast<int64_t>(longest_) + 1);
+      context_.erase(context_.begin(), context_.end() - longest_ + 1);
     context_.push_back(token);
   }
   WindowQueries queries() const override {
@@ -71,7 +70,7 @@ class ContextStream final : public WindowStream {
 BoundCode::BoundCode(const TextMemoryConfig& config)
     : WindowCode(config), words_(config.dimension / 64), block_(block_of(config.dimension)) {
   const int64_t blocks = (config.vocabulary + block_ - 1) / block_;
-  token_masks_.resize(static_cast<size_t>(blocks * words_));
+  token_masks_.resize(blocks * words_);
   draw_words(Philox(config.seed, kCodeStream), 0, blocks * words_, token_masks_.data());
 }
 
@@ -82,7 +81,7 @@ void BoundCode::draw_signs(std::span<const int32_t> window, uint64_t* key, uint6
 }
 
 void BoundCode::bind(int32_t token, uint64_t* signs) const {
-  const uint64_t* mask = &token_masks_[static_cast<size_t>(token / block_ * words_)];
+  const uint64_t* mask = &token_masks_[token / block_ * words_];
   for (int64_t w = 0; w < words_; ++w)
     signs[w] ^= mask[w] ^ hadamard_word(static_cast<uint64_t>(token % block_),
                                         static_cast<uint64_t>(w % (block_ / 64)));
@@ -90,13 +89,13 @@ void BoundCode::bind(int32_t token, uint64_t* signs) const {
 
 void BoundCode::edit(Edit edit, std::span<const int32_t> text, std::span<const WindowPair> pairs,
                      ExactCorrelationMemory& memory) const {
-  const auto words = static_cast<size_t>(words_);
+  const size_t words = words_;
   const auto lengths = window_lengths();
   std::vector<uint64_t> keys(pairs.size() * words), values(pairs.size() * words);
 #pragma omp parallel for schedule(static)
   for (size_t n = 0; n < pairs.size(); ++n) {
-    const auto length = static_cast<size_t>(lengths[static_cast<size_t>(pairs[n].length_index)]);
-    const auto next = static_cast<size_t>(pairs[n].next);
+    const size_t length = lengths[pairs[n].length_index];
+    const size_t next = pairs[n].next;
     draw_signs(text.subspan(next - length, length), &keys[n * words], &values[n * words]);
     bind(text[next], &values[n * words]);
   }
@@ -104,14 +103,14 @@ void BoundCode::edit(Edit edit, std::span<const int32_t> text, std::span<const W
 }
 
 WindowQueries BoundCode::queries(std::span<const std::span<const int32_t>> contexts) const {
-  const auto d = static_cast<size_t>(config().dimension), words = static_cast<size_t>(words_);
+  const size_t d = config().dimension, words = words_;
   WindowQueries queries;
   std::vector<uint64_t> key(words);
   for (const auto& context : contexts)
     for (const int64_t length : window_lengths()) {
-      if (length > static_cast<int64_t>(context.size())) break;
+      if (length > std::ssize(context)) break;
       queries.masks.resize(queries.masks.size() + words);
-      const auto window = context.last(static_cast<size_t>(length));
+      const auto window = context.last(length);
       draw_signs(window, key.data(), &*queries.masks.end() - words);
       queries.shards.push_back(shard_of(hash_tokens(window), config().shards));
       for (size_t c = 0; c < d; ++c)
@@ -141,7 +140,7 @@ void BoundCode::score(std::span<const float> values, std::span<float* const> sco
 }
 
 float BoundCode::score(std::span<const float> value, int32_t token) const {
-  std::vector<uint64_t> code(static_cast<size_t>(words_), 0);
+  std::vector<uint64_t> code(words_, 0);
   bind(token, code.data());
   double sum = 0;
   for (size_t c = 0; c < value.size(); ++c)

@@ -20,7 +20,7 @@ DepthMixture::DepthMixture(std::vector<Candidate> candidates, int64_t windows)
     : candidates_(std::move(candidates)), windows_(windows) {}
 
 void DepthMixture::add_window(std::span<const double> scores, double noise) {
-  const auto m = static_cast<int64_t>(log_depths_.size()) + 1;
+  const auto m = std::ssize(log_depths_) + 1;
   const double log_depth = log_prior_of_depth(m, windows_) + log_rivals_;
   log_last_rivals_ = log_rivals_;
   for (size_t i = 0; i < candidates_.size(); ++i) {

@@ -24,7 +24,7 @@ LikelihoodRecall::LikelihoodRecall(const std::vector<double>& prior) {
                                                    static_cast<int32_t>(groups_.size()));
     if (is_new) groups_.push_back({.log_prior = kStep * static_cast<double>(place->first)});
     group_of_token_.push_back(place->second);
-    groups_[static_cast<size_t>(place->second)].tokens += 1;
+    groups_[place->second].tokens += 1;
   }
 }
 
@@ -32,8 +32,7 @@ LikelihoodRecall::LikelihoodRecall(const std::vector<double>& prior) {
 std::vector<double> LikelihoodRecall::count_others(std::span<const Stored> stored) const {
   std::vector<double> others;
   for (const Group& group : groups_) others.push_back(group.tokens);
-  for (const Stored& token : stored)
-    others[static_cast<size_t>(group_of_token_[static_cast<size_t>(token.token)])] -= 1;
+  for (const Stored& token : stored) others[group_of_token_[token.token]] -= 1;
   return others;
 }
 
@@ -42,10 +41,9 @@ DepthMixture LikelihoodRecall::draw(std::span<const Stored> stored, std::span<co
                                     RandomStream& random) const {
   std::vector<DepthMixture::Candidate> tokens;
   for (const Stored& token : stored)
-    tokens.push_back(
-        {.token = token.token, .log_ratio = log_prior_[static_cast<size_t>(token.token)]});
+    tokens.push_back({.token = token.token, .log_ratio = log_prior_[token.token]});
   const size_t windows = stored.front().scores.size();
-  DepthMixture mixture(std::move(tokens), static_cast<int64_t>(windows));
+  DepthMixture mixture(std::move(tokens), windows);
   std::vector<double> scores(stored.size());
   for (size_t m = 0; m < windows; ++m) {
     for (size_t i = 0; i < stored.size(); ++i)

@@ -68,7 +68,7 @@ void add_transposed_product(int64_t m, int64_t n, int64_t k, const int8_t* a, in
 namespace {
 
 std::vector<uint64_t> transposed(const SignRows& rows) {
-  std::vector<uint64_t> columns(static_cast<size_t>((rows.count() + 63) / 64 * rows.width));
+  std::vector<uint64_t> columns((rows.count() + 63) / 64 * rows.width);
   cpu::sign_transpose({rows.count(), rows.width / 64, rows.words.data(), columns.data()});
   return columns;
 }
@@ -93,7 +93,7 @@ constexpr int64_t kPlaneRows = 256;  // of the entries, split into planes at onc
 
 template <typename Entry>
 int planes_for(const Entry* entries, int64_t count) {
-  const int64_t largest = largest_magnitude(std::span(entries, static_cast<size_t>(count)));
+  const int64_t largest = largest_magnitude(std::span(entries, count));
   int planes = 1;
   for (int64_t reach = 63; reach < largest; reach = 128 * reach + 63) ++planes;
   return planes;
@@ -111,24 +111,22 @@ const int32_t* in_32_bits(const int16_t* entries, int64_t count, std::vector<int
 template <typename Entry>
 void read_by_planes(std::span<const int8_t> queries, const Entry* entries, int64_t K, int64_t D,
                     float* values) {
-  const int64_t n = static_cast<int64_t>(queries.size()) / K, size = n * D;
+  const int64_t n = std::ssize(queries) / K, size = n * D;
   const int planes = planes_for(entries, K * D);
-  std::vector<int8_t> digits(static_cast<size_t>(planes * kPlaneRows * D));
-  std::vector<int32_t> sums(static_cast<size_t>(planes * size)), widened;
+  std::vector<int8_t> digits(planes * kPlaneRows * D);
+  std::vector<int32_t> sums(planes * size), widened;
   for (int64_t row = 0; row < K; row += kPlaneRows) {
     const int64_t rows = std::min(kPlaneRows, K - row);
     cpu::digit_planes(
         {rows * D, planes, in_32_bits(entries + row * D, rows * D, widened), digits.data()});
     for (int p = 0; p < planes; ++p)
-      multiply_bytes(n, D, rows, queries.data() + row, K,
-                     &digits[static_cast<size_t>(p * rows * D)], D, row > 0,
-                     &sums[static_cast<size_t>(p * size)], D);
+      multiply_bytes(n, D, rows, queries.data() + row, K, &digits[p * rows * D], D, row > 0,
+                     &sums[p * size], D);
   }
 #pragma omp parallel for schedule(static) if (size >= kWorthThreads)
   for (int64_t i = 0; i < size; ++i) {
     double total = 0;  // exact below 2^53
-    for (int p = planes - 1; p >= 0; --p)
-      total = 128 * total + sums[static_cast<size_t>(p * size + i)];
+    for (int p = planes - 1; p >= 0; --p) total = 128 * total + sums[p * size + i];
     values[i] = static_cast<float>(total);
   }
 }
@@ -148,7 +146,7 @@ void add_outer_products(const SignRows& keys, const SignRows& values, int sign, 
 
 void add_outer_products(std::span<const int8_t> keys, std::span<const int8_t> values, int64_t K,
                         int64_t D, int sign, int32_t* entries) {
-  const int64_t n = static_cast<int64_t>(keys.size()) / K;
+  const int64_t n = std::ssize(keys) / K;
   std::vector<int8_t> rest(values.begin(), values.end()), part(values.size());
   for (bool more = true; more;) {
     more = take_part(rest, sign, part);
@@ -159,7 +157,7 @@ void add_outer_products(std::span<const int8_t> keys, std::span<const int8_t> va
 template <typename Entry>
 void read_outer_products(std::span<const int8_t> queries, const Entry* entries, int64_t K,
                          int64_t D, float* values) {
-  const int64_t n = static_cast<int64_t>(queries.size()) / K;
+  const int64_t n = std::ssize(queries) / K;
   if (n > kFewQueries) return read_by_planes(queries, entries, K, D, values);
   const cpu::CorrelationRead<Entry> loop = {n, K, D, queries.data(), entries, values};
   if constexpr (sizeof(Entry) == sizeof(int16_t))

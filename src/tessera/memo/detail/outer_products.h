@@ -17,7 +17,7 @@ int64_t largest_magnitude(std::span<const Entry> entries) {
   int64_t largest = 0;
 #pragma omp parallel for schedule(static) reduction(max : largest) if (count >= simd::kWorthThreads)
   for (int64_t i = 0; i < count; ++i) {
-    const int64_t entry = entries[static_cast<size_t>(i)];
+    const int64_t entry = entries[i];
     largest = std::max(largest, std::abs(std::max(entry, -INT64_MAX)));
   }
   return largest;

@@ -29,14 +29,14 @@ PaperCode::PaperCode(const TextMemoryConfig& config)
       tokens_(config.vocabulary, config.dimension, config.seed, kTokenStream),
       projection_law_(kProjectionScale, kProjectionLimit) {
   const int64_t entries = config.dimension * part_width();
-  projections_.resize(static_cast<size_t>(config.layers * entries));
+  projections_.resize(config.layers * entries);
   for (int32_t k = 0; k < config.layers; ++k)
     projection_law_.draw(config.seed, kProjectionStream + static_cast<uint64_t>(k), 0, entries,
-                         &projections_[static_cast<size_t>(k * entries)]);
+                         &projections_[k * entries]);
 }
 
 std::vector<int8_t> PaperCode::token_codes(std::span<const int32_t> tokens) const {
-  const auto d = static_cast<size_t>(config().dimension);
+  const size_t d = config().dimension;
   std::vector<int8_t> codes(tokens.size() * d);
 #pragma omp parallel for schedule(static) if (tokens.size() > 1)
   for (size_t n = 0; n < tokens.size(); ++n) tokens_.copy_row(tokens[n], &codes[n * d]);
@@ -45,7 +45,7 @@ std::vector<int8_t> PaperCode::token_codes(std::span<const int32_t> tokens) cons
 
 std::vector<int8_t> PaperCode::encode(std::span<const int8_t> codes, int64_t count,
                                       int64_t next_step, int64_t part_step) const {
-  std::vector<int8_t> encoded(static_cast<size_t>(count * config().dimension));
+  std::vector<int8_t> encoded(count * config().dimension);
   cpu::window_products({.count = count,
                         .width = config().dimension,
                         .parts = config().heads,
@@ -58,20 +58,16 @@ std::vector<int8_t> PaperCode::encode(std::span<const int8_t> codes, int64_t cou
 
 std::vector<int8_t> PaperCode::project(std::span<const int8_t> codes, int32_t k) const {
   const int64_t d = config().dimension, width = part_width();
-  const int64_t count = static_cast<int64_t>(codes.size()) / d;
-  std::vector<int32_t> sums(static_cast<size_t>(count * width));
-  multiply_bytes(count, width, d, codes.data(), d,
-                 &projections_[static_cast<size_t>((k - 1) * d * width)], width, false, sums.data(),
-                 width);
+  const int64_t count = std::ssize(codes) / d;
+  std::vector<int32_t> sums(count * width);
+  multiply_bytes(count, width, d, codes.data(), d, &projections_[(k - 1) * d * width], width, false,
+                 sums.data(), width);
   // Tokens have unit length on average, as in the authors' code; encodings exactly.
   const double token_length = tokens_.deviation() * std::sqrt(static_cast<double>(d));
-  std::vector<double> scales(static_cast<size_t>(count));
+  std::vector<double> scales(count);
   for (int64_t n = 0; n < count; ++n) {
-    const double length =
-        k == 1 ? token_length
-               : length_of(codes.subspan(static_cast<size_t>(n * d), static_cast<size_t>(d)));
-    scales[static_cast<size_t>(n)] =
-        length > 0 ? kKeyScale / (length * projection_law_.deviation()) : 0;
+    const double length = k == 1 ? token_length : length_of(codes.subspan(n * d, d));
+    scales[n] = length > 0 ? kKeyScale / (length * projection_law_.deviation()) : 0;
   }
   std::vector<int8_t> parts(sums.size());
   cpu::key_rounding({count, width, sums.data(), scales.data(), parts.data()});
@@ -86,42 +82,40 @@ void PaperCode::edit(Edit edit, std::span<const int32_t> text, std::span<const W
   // parts[k - 1]: the parts from the windows of h^(k - 1) tokens that start at 0, 1, ...
   std::vector<std::vector<int8_t>> parts;
   std::vector<int8_t> codes = tokens;
-  auto starts = static_cast<int64_t>(text.size());
+  auto starts = std::ssize(text);
   for (int32_t k = 1; k <= config().layers && starts > 0; ++k) {
     parts.push_back(project(codes, k));
-    const int64_t part_step = lengths[static_cast<size_t>(k - 1)] / h;
+    const int64_t part_step = lengths[k - 1] / h;
     starts -= (h - 1) * part_step;
     if (k < config().layers && starts > 0) codes = encode(codes, starts, 1, part_step);
   }
-  std::vector<int8_t> keys(pairs.size() * static_cast<size_t>(d)), values(keys.size());
+  std::vector<int8_t> keys(pairs.size() * d), values(keys.size());
 #pragma omp parallel for schedule(static)
   for (size_t n = 0; n < pairs.size(); ++n) {
-    const auto k = static_cast<size_t>(pairs[n].length_index);
+    const size_t k = pairs[n].length_index;
     const int64_t start = pairs[n].next - lengths[k], part_step = lengths[k] / h;
-    int8_t* key = &keys[n * static_cast<size_t>(d)];
+    int8_t* key = &keys[n * d];
     for (int64_t m = 0; m < h; ++m)
-      std::copy_n(&parts[k][static_cast<size_t>((start + m * part_step) * width)], width,
-                  key + m * width);
-    std::copy_n(&tokens[static_cast<size_t>(pairs[n].next * d)], d,
-                &values[n * static_cast<size_t>(d)]);
+      std::copy_n(&parts[k][(start + m * part_step) * width], width, key + m * width);
+    std::copy_n(&tokens[pairs[n].next * d], d, &values[n * d]);
   }
   memory.edit(edit, keys, values);
 }
 
 WindowQueries PaperCode::queries(std::span<const std::span<const int32_t>> contexts) const {
-  const auto d = static_cast<size_t>(config().dimension);
+  const size_t d = config().dimension;
   const auto lengths = window_lengths();
   std::vector<size_t> first_query;  // for each context
   size_t count = 0;
   for (const auto& context : contexts) {
     first_query.push_back(count);
-    for (const int64_t length : lengths) count += length <= static_cast<int64_t>(context.size());
+    for (const int64_t length : lengths) count += length <= std::ssize(context);
   }
   WindowQueries queries;
   queries.keys.resize(count * d);
   for (size_t k = 0; k < lengths.size(); ++k) {
     // The last window of this length of every context that can fill one, end to end.
-    const auto length = static_cast<size_t>(lengths[k]);
+    const size_t length = lengths[k];
     std::vector<int32_t> windows;
     std::vector<size_t> places;
     for (size_t c = 0; c < contexts.size(); ++c)
@@ -139,7 +133,7 @@ WindowQueries PaperCode::queries(std::span<const std::span<const int32_t>> conte
 
 std::vector<int8_t> PaperCode::keys_of(std::span<const int32_t> windows, int32_t k) const {
   auto codes = token_codes(windows);
-  auto count = static_cast<int64_t>(windows.size());
+  auto count = std::ssize(windows);
   for (int32_t layer = 1; layer < k; ++layer) {
     count /= config().heads;
     codes = encode(codes, count, config().heads, 1);
@@ -160,7 +154,7 @@ class PaperCode::Stream final : public WindowStream {
     ++read_;
     auto codes = code_.token_codes({&token, 1});
     for (int32_t k = 1; k <= code_.config().layers; ++k) {
-      Ring& ring = rings_[static_cast<size_t>(k - 1)];
+      Ring& ring = rings_[k - 1];
       ring.put(read_, code_.project(codes, k), ring.parts);
       if (k == code_.config().layers) return;
       ring.put(read_, codes, ring.codes);
@@ -186,15 +180,14 @@ class PaperCode::Stream final : public WindowStream {
     std::vector<int8_t> codes, parts;
 
     void put(int64_t read, std::span<const int8_t> row, std::vector<int8_t>& rows) const {
-      rows.resize(static_cast<size_t>(length) * row.size());
-      std::ranges::copy(row, rows.begin() + read % length * static_cast<int64_t>(row.size()));
+      rows.resize(length * row.size());
+      std::ranges::copy(row, rows.begin() + read % length * std::ssize(row));
     }
     /// The rows of the parts of the last window, oldest first.
     std::vector<int8_t> window(int64_t read, int64_t width, std::span<const int8_t> rows) const {
       std::vector<int8_t> all;
       for (int64_t age = length - part_length; age >= 0; age -= part_length) {
-        const auto row = rows.subspan(static_cast<size_t>((read - age) % length * width),
-                                      static_cast<size_t>(width));
+        const auto row = rows.subspan((read - age) % length * width, width);
         all.insert(all.end(), row.begin(), row.end());
       }
       return all;
@@ -227,7 +220,7 @@ float PaperCode::score(std::span<const float> value, int32_t token) const {
 }
 
 double PaperCode::noise(double energy) const {
-  const auto d = static_cast<double>(config().dimension);
+  const double d = config().dimension;
   // Keys of one length share a Gaussian W_k in each of their h parts, and the codes of V tokens
   // overlap in d dimensions.
   const double overlap = (1 + 1 / static_cast<double>(config().heads * config().layers)) *

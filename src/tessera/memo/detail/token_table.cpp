@@ -65,10 +65,9 @@ void RoundedNormal::draw(uint64_t seed, uint64_t stream, int64_t first, int64_t 
                          int8_t* numbers) const {
   const Philox philox(seed, stream);
   for (int64_t n = 0; n < count; n += 8) {
-    const auto words = philox.block(static_cast<uint64_t>((first + n) / 8));
+    const auto words = philox.block((first + n) / 8);
     for (int64_t half = 0; half < 8 && n + half < count; ++half)
-      numbers[n + half] =
-          table_[words[static_cast<size_t>(half / 2)] >> (16 * (half % 2)) & 0xffff];
+      numbers[n + half] = table_[words[half / 2] >> (16 * (half % 2)) & 0xffff];
   }
 }
 
@@ -79,7 +78,7 @@ TokenTable::TokenTable(int64_t vocabulary, int64_t dimension, uint64_t seed, uin
       law_(kScale, kLimit) {
   rows_ = std::reinterpret_pointer_cast<uint8_t>(allocate_matrix(vocabulary * width_ / 2));
   const int threads = simd::region_threads();
-  std::vector<int8_t> numbers(static_cast<size_t>(threads * width_), 0);  // one row a thread
+  std::vector<int8_t> numbers(threads * width_, 0);  // one row a thread
 #pragma omp parallel num_threads(threads)
   {
     int8_t* const row = numbers.data() + omp_get_thread_num() * width_;
@@ -104,13 +103,13 @@ void TokenTable::copy_row(int32_t token, int8_t* row) const {
 
 void TokenTable::score(std::span<const float> values, float scale,
                        std::span<float* const> scores) const {
-  const auto count = static_cast<int64_t>(scores.size());
-  std::vector<int8_t> numbers(static_cast<size_t>(count * width_), 0);
+  const auto count = std::ssize(scores);
+  std::vector<int8_t> numbers(count * width_, 0);
   std::vector<float> scales;
   std::vector<int32_t> sums;
   for (int64_t n = 0; n < count; ++n) {
-    int8_t* row = &numbers[static_cast<size_t>(n * width_)];
-    const float* value = &values[static_cast<size_t>(n * dimension_)];
+    int8_t* row = &numbers[n * width_];
+    const float* value = &values[n * dimension_];
     scales.push_back(scale * round_to_bytes(value, dimension_, row));
     sums.push_back(std::accumulate(row, row + dimension_, 0));
   }

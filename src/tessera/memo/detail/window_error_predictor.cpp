@@ -78,12 +78,11 @@ struct WindowErrorPredictor::Text {
 
   int64_t size() const { return std::ssize(tokens); }
   uint64_t hash(int64_t begin, int64_t length) const {
-    return hash_tokens(
-        std::span(tokens).subspan(static_cast<size_t>(begin), static_cast<size_t>(length)));
+    return hash_tokens(std::span(tokens).subspan(begin, length));
   }
   /// Whether so many tokens of its document are before a position.
   bool holds_window(int64_t position, int64_t window) const {
-    return position - window >= begins[static_cast<size_t>(position)];
+    return position - window >= begins[position];
   }
   std::vector<int32_t> writers_of(int64_t window) const;
 
@@ -102,19 +101,18 @@ WindowErrorPredictor::Text::Text(const Documents& documents, const TextMemoryCon
     tokens.insert(tokens.end(), document.begin(), document.end());
     longest = std::max(longest, document.size());
   }
-  windows = windows_within(static_cast<int64_t>(longest), config);
-  writers = theory::parallel_runs(std::ssize(windows), [&](int64_t layer) {
-    return writers_of(windows[static_cast<size_t>(layer)]);
-  });
+  windows = windows_within(longest, config);
+  writers = theory::parallel_runs(std::ssize(windows),
+                                  [&](int64_t layer) { return writers_of(windows[layer]); });
 }
 
 std::vector<int32_t> WindowErrorPredictor::Text::writers_of(int64_t window) const {
   std::vector<int32_t> found(tokens.size(), -1);
   std::unordered_map<uint64_t, int32_t> first;  // of the document's pairs
   for (int64_t i = 0; i < size(); ++i) {
-    if (begins[static_cast<size_t>(i)] == i) first = decltype(first)();  // clear() keeps its room
+    if (begins[i] == i) first = decltype(first)();  // clear() keeps its room
     if (holds_window(i, window))
-      found[static_cast<size_t>(i)] =
+      found[i] =
           first.try_emplace(hash(i - window, window + 1), static_cast<int32_t>(i)).first->second;
   }
   return found;
@@ -134,17 +132,17 @@ WindowErrorPredictor::WindowErrorPredictor(const Documents& documents,
     if (text.holds_window(i, config.heads)) places.push_back(static_cast<int32_t>(i));
   const auto chosen = choose(std::ssize(places), probes, seed);
   probes_ = theory::parallel_runs(std::ssize(chosen), [&](int64_t k) {
-    const int64_t place = chosen[static_cast<size_t>(k)];
-    return make_probe(text, places[static_cast<size_t>(place)], index);
+    const int64_t place = chosen[k];
+    return make_probe(text, places[place], index);
   });
 }
 
 void WindowErrorPredictor::count_energy(const Text& text) {
-  energy_of_token_.assign(static_cast<size_t>(config_.vocabulary), 0.0);
+  energy_of_token_.assign(config_.vocabulary, 0.0);
   for (const auto& writers : text.writers)
     for (int64_t i = 0; i < text.size(); ++i)
-      if (writers[static_cast<size_t>(i)] == i) {
-        energy_of_token_[static_cast<size_t>(text.tokens[static_cast<size_t>(i)])] += 1;
+      if (writers[i] == i) {
+        energy_of_token_[text.tokens[i]] += 1;
         ++associations_;
       }
 }
@@ -152,10 +150,10 @@ void WindowErrorPredictor::count_energy(const Text& text) {
 WindowErrorPredictor::PartIndex WindowErrorPredictor::index_parts(const Text& text) const {
   const auto parts = parts_of(text.windows, config_.heads);
   return theory::parallel_runs(std::ssize(parts), [&](int64_t k) {
-    const Part& part = parts[static_cast<size_t>(k)];
+    const Part& part = parts[k];
     PartIndex::value_type written;
     for (int64_t i = 0; i < text.size(); ++i)
-      if (text.writers[part.layer][static_cast<size_t>(i)] == i)
+      if (text.writers[part.layer][i] == i)
         written.emplace_back(text.hash(i - part.reach, part.length), static_cast<int32_t>(i));
     std::ranges::sort(written);
     return written;
@@ -166,11 +164,11 @@ WindowErrorPredictor::Probe WindowErrorPredictor::make_probe(const Text& text, i
                                                              const PartIndex& index) const {
   const auto parts = parts_of(text.windows, config_.heads);
   const double share = 1.0 / config_.heads;  // of a part in its key
-  const int32_t right = text.tokens[static_cast<size_t>(position)];
+  const int32_t right = text.tokens[position];
   std::map<int32_t, double> interference;
   Probe probe;
   for (size_t k = 0; k < parts.size(); ++k) {
-    const int32_t its_own = text.writers[parts[k].layer][static_cast<size_t>(position)];
+    const int32_t its_own = text.writers[parts[k].layer][position];
     if (its_own < 0) continue;
     probe.layers += share;
     const uint64_t hash = text.hash(position - parts[k].reach, parts[k].length);
@@ -179,8 +177,7 @@ WindowErrorPredictor::Probe WindowErrorPredictor::make_probe(const Text& text, i
     const int64_t stride = (std::ssize(writers) + kMostVisits - 1) / kMostVisits;
     for (int64_t i = 0; i < std::ssize(writers); i += stride)
       if (const int32_t writer = writers[i].second; writer != its_own)
-        interference[text.tokens[static_cast<size_t>(writer)]] +=
-            share * static_cast<double>(stride);
+        interference[text.tokens[writer]] += share * static_cast<double>(stride);
   }
   const auto rival = [&](int32_t token, double score) {
     return Rival{score, energy_of_token_[token], group_of_token_[token]};
@@ -194,10 +191,10 @@ WindowErrorPredictor::Probe WindowErrorPredictor::make_probe(const Text& text, i
 
 double WindowErrorPredictor::recall(const Probe& probe, int64_t dimension) const {
   constexpr int kLengths = 7, kNoises = 25;
-  const auto d = static_cast<double>(dimension);
+  const double d = dimension;
   // Slots that share one Gaussian projection have key products of variance (1 + 1/h) / d.
   const double spread = 1 + 1.0 / config_.heads;
-  const auto total_energy = static_cast<double>(associations_);
+  const double total_energy = associations_;
   const auto variance = [&](double energy, double a) {
     return spread * a * probe.layers * (energy + (total_energy - energy) / d) / d;
   };
@@ -235,7 +232,7 @@ Spread WindowErrorPredictor::error(int64_t dimension) const {
   check_argument(dimension >= 2, "WindowErrorPredictor: dimension {}; at least 2 is needed",
                  dimension);
   return spread_of(theory::parallel_runs(
-      probes(), [&](int64_t k) { return 1 - recall(probes_[static_cast<size_t>(k)], dimension); }));
+      probes(), [&](int64_t k) { return 1 - recall(probes_[k], dimension); }));
 }
 
 double WindowErrorPredictor::floor() const {

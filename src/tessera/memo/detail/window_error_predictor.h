@@ -29,7 +29,7 @@ class WindowErrorPredictor final : public RecallPredictor {
                        uint64_t seed);
 
   int64_t associations() const override { return associations_; }
-  int64_t probes() const override { return static_cast<int64_t>(probes_.size()); }
+  int64_t probes() const override { return std::ssize(probes_); }
   Spread error(int64_t dimension) const override;
   /// Counts the probes with a rival of equal or greater interference.
   double floor() const override;

@@ -51,8 +51,7 @@ ContextMemoryState ContextMemoryState::from_tensors(const TensorFile& file,
   state.pending_key = file.at(prefix + "pending_key", sizes, at::kFloat);
   state.pending_raw_value = file.at(prefix + "pending_raw_value", sizes, at::kFloat);
   state.pairs = StoredPairs::from_tensors(file, prefix + "pairs.", options, heads, width);
-  if (!state.pairs.counts().empty() &&
-      static_cast<int64_t>(state.pairs.counts().size()) != sizes.front())
+  if (!state.pairs.counts().empty() && std::ssize(state.pairs.counts()) != sizes.front())
     throw DataError(file.path, "'{}pairs.' has {} rows, '{}leaky_key' {}", prefix,
                     state.pairs.counts().size(), prefix, sizes.front());
   return state;

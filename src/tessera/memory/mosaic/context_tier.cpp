@@ -160,7 +160,7 @@ ContextTierState ContextTierState::from_tensors(const TensorFile& file, const st
   state.waiting_values =
       file.at(prefix + "waiting.values", {rows, places, heads, width}, at::kFloat);
   const std::vector<int64_t>& stored = state.memory.pairs.stored();
-  if (static_cast<int64_t>(stored.size()) != rows)
+  if (std::ssize(stored) != rows)
     throw DataError(file.path, "'{}pairs.' has {} rows, '{}leaky_key' {}", prefix, stored.size(),
                     prefix, rows);
   for (int64_t row = 0; row < rows; ++row)

@@ -106,7 +106,7 @@ const std::string& schema_of_format(int64_t format) {
     }
     return made;
   }();
-  return schemas[static_cast<size_t>(format - 1)];
+  return schemas[format - 1];
 }
 
 /// A view in place of a table could have endless rows; a trigger could undo what is written.

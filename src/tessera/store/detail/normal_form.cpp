@@ -41,7 +41,7 @@ void NormalForm::append(std::string_view bytes) {
   }
   characters_.append(bytes, [&](std::string_view own, std::optional<char32_t> character) {
     const int64_t begin = read_;
-    read_ += static_cast<int64_t>(own.size());
+    read_ += std::ssize(own);
     if (character)
       add(*character, begin, read_);
     else
@@ -72,8 +72,8 @@ void NormalForm::add_bytes(std::string_view bytes, int64_t begin, int64_t end) {
 
 void NormalForm::drop(size_t bytes) {
   text_.erase(0, bytes);
-  begins_.erase(begins_.begin(), begins_.begin() + static_cast<int64_t>(bytes));
-  ends_.erase(ends_.begin(), ends_.begin() + static_cast<int64_t>(bytes));
+  begins_.erase(begins_.begin(), begins_.begin() + bytes);
+  ends_.erase(ends_.begin(), ends_.begin() + bytes);
 }
 
 }  // namespace tessera::store

@@ -20,10 +20,10 @@ size_t hash_of_pair(int32_t before, int32_t token) {
 
 /// [V]: how far each token moves a place on.
 std::vector<TextPlace> steps_of(const Tokenizer& tokenizer) {
-  std::vector<TextPlace> steps(static_cast<size_t>(tokenizer.vocabulary_size()), {.line = 0});
+  std::vector<TextPlace> steps(tokenizer.vocabulary_size(), {.line = 0});
   for (int32_t token = 0; token < tokenizer.vocabulary_size(); ++token)
     if (token != tokenizer.end_of_text() && tokenizer.has_token(token))
-      steps[static_cast<size_t>(token)].step_over(tokenizer.token_bytes(token));
+      steps[token].step_over(tokenizer.token_bytes(token));
   return steps;
 }
 
@@ -48,7 +48,7 @@ void find_places(const MemoStore& store, std::vector<TokenSources>& found) {
           source->second->line = here.line;
         }
         if (source == by_position.end()) break;
-        const TextPlace& step = steps[static_cast<size_t>(token)];
+        const TextPlace& step = steps[token];
         here.byte += step.byte;
         here.character += step.character;
         here.line += step.line;
@@ -69,7 +69,7 @@ SourceSearch::SourceSearch(std::span<const int32_t> text, size_t first, int64_t 
       runs_(text.size()),
       found_(text.size() - std::min(first, text.size())) {
   for (size_t place = text.size(); place-- > 0;) {
-    const auto token = static_cast<size_t>(text[place]);
+    const size_t token = text[place];
     if (token >= places_.size()) places_.resize(token + 1);
     places_[token].push_back(place);
   }
@@ -81,7 +81,7 @@ SourceSearch::SourceSearch(std::span<const int32_t> text, size_t first, int64_t 
 /// text has it, those around it are, too.
 void SourceSearch::read(const std::string& id, const memo::TokenPieces& pieces) {
   std::ranges::fill(runs_, Run{});
-  const auto step = static_cast<size_t>(shortest_);
+  const size_t step = shortest_;
   const uint8_t* const has_pair = has_pair_.data();
   int64_t position = 0;
   int32_t last = -1;  // of the piece before
@@ -96,7 +96,7 @@ void SourceSearch::read(const std::string& id, const memo::TokenPieces& pieces) 
       if (has_pair[hash_of_pair(i == 0 ? last : piece[i - 1], piece[i])] != 0)
         see_until(i < step ? 0 : i - step + 1, std::min(piece.size(), i + step));
     see_until(piece.size() - std::min(piece.size(), step), piece.size());
-    position += static_cast<int64_t>(piece.size());
+    position += std::ssize(piece);
     last = piece.back();
   }
 }
@@ -105,7 +105,7 @@ void SourceSearch::see(const std::string& id, int64_t position, int32_t before, 
   if (has_pair_[hash_of_pair(before, token)] == 0 || static_cast<size_t>(token) >= places_.size())
     return;
   // Last place first, so that the run before each place is still that of the previous position.
-  for (const size_t place : places_[static_cast<size_t>(token)]) {
+  for (const size_t place : places_[token]) {
     if (place == 0 || text_[place - 1] != before) continue;
     const Run& run = runs_[place - 1];
     const int64_t matched = run.position == position - 1 ? run.length : 1;

@@ -56,11 +56,11 @@ class PieceReader {
     if (expected == 0)  // an empty piece would end the document before its checksum is compared
       throw DataError(path_, "document {}: piece {} follows its {} tokens", document_.number,
                       rows_.integer(0), document_.tokens);
-    if (rows_.integer(0) != piece_ || static_cast<int64_t>(bytes.size()) != expected * width_)
+    if (rows_.integer(0) != piece_ || std::ssize(bytes) != expected * width_)
       throw DataError(path_, "document {}: piece {} has {} bytes, expected {} of piece {}",
                       document_.number, rows_.integer(0), bytes.size(), expected * width_, piece_);
     checksum_.add(bytes);
-    tokens_.resize(static_cast<size_t>(expected));
+    tokens_.resize(expected);
     const uint32_t largest =
         width_ == 2 ? widen<uint16_t>(bytes, tokens_) : widen<uint32_t>(bytes, tokens_);
     if (largest >= static_cast<uint64_t>(vocabulary_))
@@ -131,7 +131,7 @@ memo::TokenPieces watched(memo::TokenPieces pieces, std::function<void(int64_t t
     if (rest.empty()) rest = pieces();
     const auto piece = rest.first(std::min(rest.size(), kWatchedTokens));
     rest = rest.subspan(piece.size());
-    tokens += static_cast<int64_t>(piece.size());
+    tokens += std::ssize(piece);
     return piece;
   };
 }

@@ -55,7 +55,7 @@ bool is_in_words(char32_t character) {
 
 void WordCutter::append(std::string_view bytes, const std::function<void(const Word&)>& take) {
   characters_.append(bytes, [&](std::string_view own, std::optional<char32_t> valid) {
-    const int64_t begin = std::exchange(read_, read_ + static_cast<int64_t>(own.size()));
+    const int64_t begin = std::exchange(read_, read_ + std::ssize(own));
     const char32_t character = in_word(valid.value_or(0));
     if (character == 0) return finish(take);
     const bool alone = is_word_alone(character);
@@ -90,8 +90,7 @@ WordAlignment::WordAlignment(const std::vector<Word>& words, bool cut) : cut_(cu
 
 void WordAlignment::restart(const std::vector<std::string>& absent) {
   for (Row* row : {&row_, &last_, &last_but_one_}) row->cells.assign(words_.size() + 1, {});
-  for (size_t i = 0; i <= words_.size(); ++i)
-    row_.cells[i].cost = kTooMany * static_cast<int64_t>(i);
+  for (size_t i = 0; i <= words_.size(); ++i) row_.cells[i].cost = kTooMany * i;
   row_.reach = words_.size();
   last_word_.clear();
   least_behind_.assign(words_.size() + 1, 0);
@@ -125,7 +124,7 @@ WordAlignment::Cell WordAlignment::best_of(size_t i, const Word& word) const {
   const int64_t cost = cost_of(i - 1, word);
   Cell best = {matched.cost + cost, matched.begin, word.end, matched.missing};
   if (cost == kPart) {  // of the document's word only the part that was asked for
-    const auto part = static_cast<int64_t>(words_[i - 1].size());
+    const int64_t part = words_[i - 1].size();
     if (i == 1 && word.text.ends_with(words_[0]))
       best.begin = word.end - part;
     else

@@ -30,7 +30,7 @@ std::vector<at::Tensor> in_backward_order(const NamedTensors& parameters) {
 }  // namespace
 
 void seed_generator(uint64_t seed, int64_t step, uint64_t draw) {
-  at::manual_seed(Philox(seed, static_cast<uint64_t>(step)).number(draw));
+  at::manual_seed(Philox(seed, step).number(draw));
 }
 
 UpdateGradient compute_gradient(Learner& learner, Optimizer& optimizer, int64_t step,

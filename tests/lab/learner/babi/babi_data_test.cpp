@@ -156,7 +156,7 @@ TEST_F(BabiFolder, DrawsDependOnSeedAndStep) {
     for (const auto& part : draw.parts) {
       EXPECT_FALSE(part.empty());
       for (int64_t reading : part) {
-        const BabiReading& of = readings.at(static_cast<size_t>(reading));
+        const BabiReading& of = readings.at(reading);
         questions += of.questions;
         EXPECT_LE(of.sentences, longest) << "the parts are not sorted by length";
         longest = of.sentences;

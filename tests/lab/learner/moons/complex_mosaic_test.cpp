@@ -63,7 +63,7 @@ TEST(ComplexMosaic, IsTheSlowLoop) {
   };
   const auto product = [&](const char* name, const std::vector<Complex>& from) {
     const at::Tensor& matrix = parameters[name];
-    std::vector<Complex> to(static_cast<size_t>(matrix.size(0)));
+    std::vector<Complex> to(matrix.size(0));
     for (size_t o = 0; o < to.size(); ++o)
       for (size_t i = 0; i < from.size(); ++i)
         to[o] += number(matrix[static_cast<int64_t>(o)][static_cast<int64_t>(i)]) * from[i];
@@ -91,9 +91,7 @@ TEST(ComplexMosaic, IsTheSlowLoop) {
     }
     const auto expected = product("output", y);
     for (int64_t o = 0; o < 2; ++o)
-      EXPECT_LT(std::abs(number(z[0][t].narrow(0, 2 * o, 2)) - expected[static_cast<size_t>(o)]),
-                1e-12)
-          << t;
+      EXPECT_LT(std::abs(number(z[0][t].narrow(0, 2 * o, 2)) - expected[o]), 1e-12) << t;
   }
 }
 

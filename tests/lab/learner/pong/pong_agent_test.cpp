@@ -66,7 +66,7 @@ TEST(PongAgent, TakesMaximaAfterEachConvolution) {
   for (const int64_t layer : {0, 1}) {
     const std::string name = "convolution_" + std::to_string(layer);
     x = at::conv2d(x, parameters[name + "_weight"], parameters[name + "_bias"], 1,
-                   config.paddings[static_cast<size_t>(layer)]);
+                   config.paddings[layer]);
     const int64_t half = x.size(2) / 2;
     x = x.view({2, -1, half, 2, half, 2}).amax(at::IntArrayRef({3, 5})).clamp_min(0);
   }

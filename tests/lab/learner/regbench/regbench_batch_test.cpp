@@ -33,7 +33,7 @@ TEST(RegBenchBatch, HoldsSequencesTheirNextTokensAndTheTruth) {
     const auto [tokens, states] = task.sequence(automaton, 2, index);
     longest = std::max(longest, tokens.size());
     for (int64_t t = 0; t < batch.inputs.size(1); ++t) {
-      const auto here = static_cast<size_t>(t);
+      const size_t here = t;
       const bool inside = here + 1 < tokens.size();
       EXPECT_EQ(batch.inputs[index][t].item<int64_t>(), inside ? tokens[here] : task.padding());
       const bool counts = inside && tokens[here + 1] != task.separator();

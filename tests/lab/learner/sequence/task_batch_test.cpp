@@ -37,12 +37,10 @@ TEST(TaskBatch, PutsSamplesSideBySideTimeFirst) {
       const bool answers = t >= sample.first_answer;
       EXPECT_EQ(batch.answers[t][b].item().toBool(), answers);
       for (int64_t c = 0; c < 5; ++c)
-        EXPECT_EQ(batch.inputs[t][b][c].item().toFloat(),
-                  sample.inputs[static_cast<size_t>(t * 5 + c)]);
+        EXPECT_EQ(batch.inputs[t][b][c].item().toFloat(), sample.inputs[t * 5 + c]);
       for (int64_t c = 0; c < 3; ++c)
-        EXPECT_EQ(
-            batch.targets[t][b][c].item().toFloat(),
-            answers ? sample.bits[static_cast<size_t>((t - sample.first_answer) * 3 + c)] : 0);
+        EXPECT_EQ(batch.targets[t][b][c].item().toFloat(),
+                  answers ? sample.bits[(t - sample.first_answer) * 3 + c] : 0);
     }
   }
 }
@@ -236,8 +234,7 @@ TEST(SampleOrder, AnEpochTakesEachSampleOnce) {
   EXPECT_EQ(order.steps_per_epoch(), 3);  // the tenth is left out
   std::vector<std::vector<int64_t>> epochs(2);
   for (int64_t step = 0; step < 6; ++step)
-    for (int64_t sample : order.samples(step))
-      epochs[static_cast<size_t>(step / 3)].push_back(sample);
+    for (int64_t sample : order.samples(step)) epochs[step / 3].push_back(sample);
   EXPECT_NE(epochs[0], epochs[1]);
   for (auto epoch : epochs) {
     std::sort(epoch.begin(), epoch.end());

@@ -38,7 +38,7 @@ class StorySolver {
     return std::find(words.begin(), words.end(), word) != words.end();
   }
   static size_t place_of(const Words& words, const std::string& word) {
-    return static_cast<size_t>(std::find(words.begin(), words.end(), word) - words.begin());
+    return std::find(words.begin(), words.end(), word) - words.begin();
   }
   /// "box of chocolates", "red square": the words from `begin` to `end` less articles.
   static std::string thing(const Words& words, size_t begin, size_t end) {
@@ -161,7 +161,7 @@ class StorySolver {
                         Words{"this", "evening"}};
     size_t index = 0;
     for (const Words& time : times) {
-      const auto size = static_cast<int64_t>(time.size());
+      const auto size = std::ssize(time);
       if (std::equal(time.begin(), time.end(), words.begin())) {
         words.erase(words.begin(), words.begin() + size);
         return index;

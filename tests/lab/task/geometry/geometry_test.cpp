@@ -62,7 +62,7 @@ std::vector<int64_t> slow_hull(const std::vector<Point>& points) {
 
 TEST(ConvexHull, IsThatOfTheSlowSearch) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
-    const auto points = random_points(seed, 3 + static_cast<int64_t>(seed % 18));
+    const auto points = random_points(seed, 3 + seed % 18);
     EXPECT_EQ(convex_hull(points), slow_hull(points)) << seed;
   }
 }
@@ -81,7 +81,7 @@ TEST(ShortestTour, HandWorkedExamples) {
 
 TEST(ShortestTour, IsTheBestOfAllOrders) {
   for (uint64_t seed = 0; seed < 30; ++seed) {
-    const auto points = random_points(seed, 3 + static_cast<int64_t>(seed % 6));
+    const auto points = random_points(seed, 3 + seed % 6);
     std::vector<int64_t> order(points.size());
     std::iota(order.begin(), order.end(), 0);
     std::vector<int64_t> best = order;
@@ -192,7 +192,7 @@ TEST(PointTasks, LevelsAreWhatTheirStrategiesScore) {
     const std::vector<int64_t> tour = task.describe(0, index)["answer"];
     std::vector<int64_t> said = tour;  // any tour: the places in order
     std::sort(said.begin(), said.end());
-    RandomStream random(9, static_cast<uint64_t>(index));
+    RandomStream random(9, index);
     for (size_t i = said.size(); i-- > 2;) std::swap(said[i], said[1 + random.below(i)]);
     for (size_t i = 0; i < tour.size(); ++i) right += said[i] == tour[i] ? 1 : 0;
     right += 1;  // the end

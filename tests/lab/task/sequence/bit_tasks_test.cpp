@@ -104,8 +104,7 @@ TEST(Copy, ABatchTakesTheLengthOfItsFirstSample) {
     // What a sample holds does not depend on the size: the shorter is a prefix.
     const auto own = task.rows(0, index, index), shared = task.rows(0, index, 0);
     const size_t common = std::min(own.size(), shared.size());
-    EXPECT_TRUE(
-        std::equal(own.begin(), own.begin() + static_cast<int64_t>(common), shared.begin()));
+    EXPECT_TRUE(std::equal(own.begin(), own.begin() + common, shared.begin()));
   }
 }
 

@@ -151,7 +151,7 @@ TEST(NthFarthest, LaysOutVectorLabelAndQuestion) {
     ++answers[sample.classes[0]];
 
     const auto hot = [&](size_t row, size_t begin) {
-      const auto first = sample.inputs.begin() + static_cast<int64_t>(row * 40 + begin);
+      const auto first = sample.inputs.begin() + row * 40 + begin;
       EXPECT_EQ(std::count(first, first + 8, 1.0F), 1);
       return static_cast<size_t>(std::find(first, first + 8, 1.0F) - first);
     };

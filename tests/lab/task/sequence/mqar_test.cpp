@@ -144,7 +144,7 @@ TEST(Mqar, LevelsAreWhatTheStrategiesScore) {
     }
     const auto levels = task.levels();
     // With overwritten keys the first value counts where its key does not come again.
-    const auto pairs = static_cast<double>(config.pairs);
+    const double pairs = config.pairs;
     const double stays = 1 - static_cast<double>(config.overwritten) / pairs;
     EXPECT_NEAR(context_right / asked, stays / pairs, 0.01);
     EXPECT_NEAR(levels.at(1).value, 1 / (pairs + static_cast<double>(config.overwritten)), 1e-12);

@@ -39,7 +39,7 @@ ReadText read_text(const std::string& text) {
     if (i + 5 >= words.size()) break;  // the question
     EXPECT_EQ(words.at(i + 7), ".");
     result.numbers[result.asked].push_back(words.at(i + 5) + " " + words.at(i + 6));
-    result.places.push_back(static_cast<int64_t>(i) - 1);
+    result.places.push_back(i - 1);
   }
   return result;
 }
