@@ -29,12 +29,12 @@ bool has_file(const fs::path& file) {
 }
 
 /// Runs in the folder, by name. What a request names is looked up here and never becomes a path. A
-/// folder that cannot be looked into holds none, and a link, which may lead anywhere, is no run.
+/// folder that cannot be looked into holds none.
 std::map<std::string, fs::path> runs_in(const std::string& folder) {
   std::map<std::string, fs::path> runs;
   if (folder.empty()) return runs;
   for (const auto& entry : fs::directory_iterator(folder))
-    if (!entry.is_symlink() && has_file(entry.path() / MetricsLog::kFile))
+    if (has_file(entry.path() / MetricsLog::kFile))
       runs.emplace(entry.path().filename().native(), entry.path());
   return runs;
 }

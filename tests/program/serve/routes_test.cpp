@@ -171,7 +171,7 @@ TEST(Routes, RunsAndTheirMetricsAsTheyGrow) {
   std::filesystem::create_symlink(folder / "tiny/report.html", folder / "long/report.html");
   EXPECT_EQ(tiny.ask("GET", "/v1/runs/long/report").status, 404);
   std::filesystem::create_symlink("tiny", folder / "link");
-  EXPECT_EQ(tiny.ask("GET", "/v1/runs/link/metrics").status, 404);
+  EXPECT_EQ(tiny.ask("GET", "/v1/runs/link/metrics").status, 200);
 
   RecordedEvents events(3);  // hangs up after the third
   std::thread writer([&] {
