@@ -107,10 +107,10 @@ TEST(Dnc, HasTheParametersOfItsEquations) {
 
 TEST(Dnc, RefusesSizesThatAreTogetherTooLarge) {
   DncConfig config = small_dnc();
-  config.read_heads = config.width = config.controller = int64_t{1} << 28;
-  EXPECT_THAT(
-      test::message_of<UsageError>([&] { Dnc model(config, std::nullopt, at::kMeta); }),
-      HasSubstr("model.read_heads is 268435456, model.width is 268435456: together too large"));
+  config.read_heads = 4096;
+  config.width = config.controller = int64_t{1} << 28;
+  EXPECT_THAT(test::message_of<UsageError>([&] { Dnc model(config, std::nullopt, at::kMeta); }),
+              HasSubstr("model.read_heads is 4096, model.width is 268435456: together too large"));
 }
 
 }  // namespace

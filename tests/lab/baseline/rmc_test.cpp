@@ -57,13 +57,17 @@ TEST(Rmc, RefusesSizesThatAreTogetherTooLarge) {
     return test::message_of<UsageError>([&] { Rmc model(config, std::nullopt, at::kMeta); });
   };
   constexpr int64_t kLarge = int64_t{1} << 28;
-  EXPECT_THAT(message([](auto& c) { c.heads = c.head_width = kLarge; }),
-              HasSubstr("model.heads is 268435456 and model.head_width 268435456"));
+  EXPECT_THAT(message([](auto& c) {
+                c.heads = 4096;
+                c.head_width = kLarge;
+              }),
+              HasSubstr("model.heads is 4096 and model.head_width 268435456"));
   EXPECT_THAT(message([](auto& c) {
                 c.slots = kLarge;
-                c.heads = 1 << 20;
+                c.heads = 4096;
+                c.head_width = 1 << 17;
               }),
-              HasSubstr("model.slots is 268435456, model.heads is 1048576"));
+              HasSubstr("model.slots is 268435456, model.heads is 4096"));
 }
 
 }  // namespace
