@@ -39,8 +39,12 @@ CausalReading composed(const at::Tensor& queries, const at::Tensor& keys, const 
     weights = weights *
               dropout_factors(options.dropout, B, H, first, T - first, keys.size(1), q.options());
   const at::Tensor read = rounded_matmul(weights, v, options.precision).transpose(1, 2);
-  return {at::cat({at::zeros({B, first, H, D}, q.options()), read}, 1), at::zeros({B, H, T}, plain),
-          at::cat({at::full({B, H, first}, kNothing, plain), scores.logsumexp(-1)}, 2)};
+  const at::Tensor log_sums = scores.logsumexp(-1);
+  const at::Tensor shifts = log_sums.masked_fill(log_sums == kNothing, 0);
+  const at::Tensor rest = (scores - shifts.unsqueeze(-1)).logsumexp(-1);  // by which it is rounded
+  return {at::cat({at::zeros({B, first, H, D}, q.options()), read}, 1),
+          at::cat({at::zeros({B, H, first}, plain), shifts}, 2),
+          at::cat({at::full({B, H, first}, kNothing, plain), rest}, 2)};
 }
 
 /// Whether LibTorch's own attention is this read: it hides the future and nothing else, and draws a

@@ -216,7 +216,7 @@ at::Tensor leaky_average(const at::Tensor& x, const at::Tensor& decay, const at:
   check_sequence(x, "leaky_average: x");
   check_like(decay, {x.size(2)}, x, "leaky_average: decay");
   const at::Tensor start = start_of(x, initial, "leaky_average: initial");
-  if (loops_run({x, decay})) return FusedLeakyAverage::apply(x, decay, start);
+  if (loops_run({x, decay, start})) return FusedLeakyAverage::apply(x, decay, start);
   return composed_leaky_average(x, decay, start);
 }
 
@@ -226,7 +226,8 @@ at::Tensor gated_leaky_average(const at::Tensor& x, const at::Tensor& gain, cons
   check_like(gain, {x.size(0), x.size(1), x.size(2)}, x, "gated_leaky_average: gain");
   check_like(decay, {x.size(0), x.size(1), x.size(2)}, x, "gated_leaky_average: decay");
   const at::Tensor start = start_of(x, initial, "gated_leaky_average: initial");
-  if (loops_run({x, gain, decay})) return FusedGatedLeakyAverage::apply(x, gain, decay, start);
+  if (loops_run({x, gain, decay, start}))
+    return FusedGatedLeakyAverage::apply(x, gain, decay, start);
   return composed_gated_leaky_average(x, gain, decay, start);
 }
 

@@ -230,7 +230,7 @@ at::Tensor distil(const at::Tensor& memory, const at::Tensor& weight) {
 at::Tensor distil(const Associations& s, const at::Tensor& weight, Precision precision) {
   check_associations(s, "distil: associations");
   check_like(weight, {-1, s.factors.size(3) * s.values.size(2)}, s.values, "distil: weight");
-  if (loops_run({s.factors, weight}) && s.factors.numel() > 0)
+  if (loops_run({s.factors, s.values, weight}) && s.factors.numel() > 0)
     return BlockedDistil::apply(s.factors, s.values, weight, precision);
   return rounded_matmul(associate(s.factors, s.values).flatten(2), weight.t(), precision);
 }
@@ -323,7 +323,7 @@ at::Tensor gated_write(const at::Tensor& memory, const at::Tensor& left, const a
   check_like(right, {B, D}, memory, "gated_write: right");
   check_like(gate_weight, {2 * D, D}, memory, "gated_write: gate_weight");
   check_like(gate_input, {B, 2 * D}, memory, "gated_write: gate_input");
-  if (form == GateForm::kSigmoid && loops_run({memory}))
+  if (form == GateForm::kSigmoid && loops_run({memory, left, right, gate_weight, gate_input}))
     return FusedGatedWrite::apply(memory, left, right, gate_weight, gate_input, precision);
   return composed(memory, left, right, gate_weight, gate_input, form, precision);
 }

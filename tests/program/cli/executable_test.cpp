@@ -136,7 +136,7 @@ TEST_F(ExecutableOnTexts, ATerminalIsShownTheirControlCharacters) {
   const auto on_terminal = [](const Arguments& arguments) {
     std::string command;
     for (const std::string& word : command_line(arguments)) command += "'" + word + "' ";
-    return Process({"/usr/bin/script", "-qec", command, "/dev/null"}).wait().out;
+    return Process({"/usr/bin/script", "-qec", command + "2>/dev/null", "/dev/null"}).wait().out;
   };
   const std::string shown = "caf\xC3\xA9\t\\x1b[31mred\\x07";
   if (!std::filesystem::exists("/usr/bin/script")) GTEST_SKIP() << "needs script (util-linux)";
