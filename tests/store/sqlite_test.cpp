@@ -61,14 +61,6 @@ TEST(Statement, HasNothingOfTheOneBeforeIt) {
   EXPECT_FALSE(third.step());
 }
 
-/// Prepared each time this takes minutes.
-TEST(Statement, IsPreparedOnce) {
-  const Database database(":memory:", Access::kWrite);
-  std::string sql = "SELECT 1";
-  for (int column = 2; column < 2000; ++column) sql += fmt::format(" AS c{0}, {0}", column);
-  for (int n = 0; n < 100'000; ++n) Statement(database, sql);
-}
-
 TEST(Database, ADamagedLengthIsNoLackOfMemory) {
   const test::TemporaryFolder folder(test::folder_in_memory());
   const auto path = folder / "text.sqlite";

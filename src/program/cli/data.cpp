@@ -29,9 +29,9 @@ size_t write_joined(const TextSource& source, const std::string& path) {
   bool in_line = false;  // the document before ends without a newline
   source.for_each([&](const std::string&, std::string_view text) {
     InterruptGuard::stop_if_interrupted(path + " was not written: interrupted");
-    if (in_line) write("\n");
+    if (in_line && !text.empty()) write("\n");
     write(text);
-    in_line = !text.ends_with('\n');
+    if (!text.empty()) in_line = !text.ends_with('\n');
   });
   file.commit();
   return bytes;

@@ -42,7 +42,7 @@ void* load(const std::string& library) {
 /// Memory that stands for a file which another process has shortened cannot be read.
 void end_without_a_mapped_file(int) {
   constexpr char kMessage[] =
-      "tessera: a mapped file was shortened by another process, or its disk failed\n";
+      "tessera: a mapped file cannot be read: another process shortened it, or its disk failed\n";
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kMessage, sizeof kMessage - 1);
   ::_exit(3);  // bad data
 }

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "program/jobs/job.h"
 #include "tessera/base/error.h"
@@ -125,7 +126,8 @@ void TextOutput::write(std::string_view piece) {
   if (!is_terminal) return fmt::print("{}", piece);
   std::string shown;
   cutter_.append(piece, [&](std::string_view bytes, std::optional<char32_t>) {
-    shown += bytes == "\t" ? std::string(bytes) : utf8::printable(bytes);
+    if (std::exchange(returned_, bytes == "\r")) shown += bytes == "\n" ? "\r" : "\\x0d";
+    if (!returned_) shown += bytes == "\t" ? std::string(bytes) : utf8::printable(bytes);
   });
   fmt::print("{}", shown);
 }

@@ -85,7 +85,7 @@ config::Json with_settings(const std::vector<std::string>& settings);
 
 /// Writes texts of documents and models to standard output. A terminal, which is to obey none of
 /// them, is shown their control characters but line breaks and tabs as \xNN, and bytes that are not
-/// UTF-8; elsewhere they stay as they are.
+/// UTF-8; elsewhere they stay as they are. A line may end as on Windows.
 class TextOutput {
  public:
   /// The next piece of a text, which may end inside a character.
@@ -93,6 +93,7 @@ class TextOutput {
 
  private:
   utf8::CharacterCutter cutter_;  // for a terminal
+  bool returned_ = false;         // the last character was \r, and is not written yet
 };
 
 /// One line of JSON on standard output. JSON holds UTF-8 only: any other byte becomes U+FFFD.

@@ -113,30 +113,35 @@ struct DecodeOptions {
   jobs::Decode job;
 };
 
-/// The numbers of a JSON array.
+constexpr std::string_view kSeparators = " \t\r\n,";
+
+/// The numbers of JSON arrays.
 std::vector<int64_t> parse_json_ids(const std::string& text, const std::string& source) {
   std::vector<int64_t> ids;
-  for (const config::Json& item : config::parse_json(text, source)) {
-    const auto id = number_from<int64_t>(item.dump());
-    if (!id) throw DataError(source, "{} is not a token id", item.dump());
-    ids.push_back(*id);
+  for (size_t begin = 0; begin != std::string::npos;) {
+    const size_t end = std::min(text.find(']', begin), text.size() - 1) + 1;
+    for (const config::Json& item : config::parse_json(text.substr(begin, end - begin), source)) {
+      const auto id = number_from<int64_t>(item.dump());
+      if (!id) throw DataError(source, "{} is not a token id", item.dump());
+      ids.push_back(*id);
+    }
+    begin = text.find_first_not_of(kSeparators, end);
   }
   return ids;
 }
 
-/// Ids as whitespace-separated numbers or a JSON array.
+/// Ids as whitespace-separated numbers or as JSON arrays.
 std::vector<int64_t> parse_ids(const std::string& text, const std::string& source) {
   std::vector<int64_t> ids;
-  const std::string separators = " \t\r\n,";
-  const size_t begin = text.find_first_not_of(separators);
+  const size_t begin = text.find_first_not_of(kSeparators);
   if (begin != std::string::npos && text[begin] == '[') return parse_json_ids(text, source);
   for (size_t at = begin; at != std::string::npos;) {
-    const size_t end = std::min(text.find_first_of(separators, at), text.size());
+    const size_t end = std::min(text.find_first_of(kSeparators, at), text.size());
     const std::string word = text.substr(at, end - at);
     const auto id = number_from<int64_t>(word);
     if (!id) throw DataError(source, "byte {}: '{}' is not a token id", at, word);
     ids.push_back(*id);
-    at = text.find_first_not_of(separators, end);
+    at = text.find_first_not_of(kSeparators, end);
   }
   return ids;
 }

@@ -14,6 +14,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/base/number.h"
+#include "tessera/base/utf8.h"
 #include "tessera/model/language_model.h"
 
 namespace tessera::cli {
@@ -28,13 +29,11 @@ struct GenerateArguments {
 };
 
 /// Of a file or, for "-", of standard input; without the line end of its last line. Throws
-/// DataError on a zero byte, which no text has.
+/// DataError as utf8::check_bytes().
 std::string prompt_from(const std::string& file) {
   const bool from_input = file == "-";
   std::string text = from_input ? jobs::read_standard_input() : read_file(file);
-  if (const size_t zero = text.find('\0'); zero != std::string::npos)
-    throw DataError(from_input ? "standard input" : file,
-                    "byte {} is zero: this is not a text file", zero);
+  utf8::check_bytes(text, from_input ? "standard input" : file);
   if (text.ends_with('\n')) {
     text.pop_back();
     if (text.ends_with('\r')) text.pop_back();

@@ -12,12 +12,12 @@
 namespace tessera::serve {
 namespace {
 
-constexpr auto kStale = std::chrono::milliseconds(500);   // between two looks at the ledger
-constexpr auto kOneTime = std::chrono::milliseconds(20);  // in which files are written at one time
-constexpr auto kLook = std::chrono::milliseconds(20);     // between two at whether to go on reading
-constexpr auto kInPeace = std::chrono::seconds(1);        // for readers, before text is erased
-constexpr size_t kIdleSnapshots = 4;                      // that are kept for the next readers
-constexpr int kAttempts = 5;                              // to read between two erasures
+constexpr auto kStale = std::chrono::milliseconds(500);  // between two looks at the ledger
+constexpr auto kOneTime = std::chrono::seconds(2);  // within it, writings may have one time stamp
+constexpr auto kLook = std::chrono::milliseconds(20);  // between two at whether to go on reading
+constexpr auto kInPeace = std::chrono::seconds(1);     // for readers, before text is erased
+constexpr size_t kIdleSnapshots = 4;                   // that are kept for the next readers
+constexpr int kAttempts = 5;                           // to read between two erasures
 
 struct stat identity_of(const std::string& folder) {
   const std::string path = folder + "/config.json";  // written once, when a store is created

@@ -55,7 +55,7 @@ class ServedStore {
 
    private:
     friend class ServedStore;
-    int64_t change_;  // of ServedStore, which it holds at least
+    int64_t change_;  // of ServedStore: it has at least so many of its changes
     mutable std::optional<store::StoreReader> reader_;
     mutable std::optional<size_t> longest_id_;
     std::function<bool()> interrupts_;

@@ -43,7 +43,10 @@ Descriptor open_for_reading(const std::filesystem::path& path) {
 
 /// What open() with O_NOFOLLOW has failed with.
 SystemError not_opened(const std::filesystem::path& path, std::string_view action) {
-  if (errno != ELOOP) return SystemError(path.native(), action, errno);
+  const int cause = errno;
+  std::error_code failure;
+  if (cause != ELOOP || !std::filesystem::is_symlink(path, failure))
+    return SystemError(path.native(), action, cause);
   return SystemError(fmt::format("{}: is a link, expected a file; remove it", path.native()),
                      ELOOP);
 }
@@ -88,7 +91,10 @@ void remove_left(const std::filesystem::path& folder, const std::optional<std::s
     const Descriptor left{::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
     if (left.value < 0 || ::flock(left.value, LOCK_EX | LOCK_NB) != 0) continue;
     std::error_code stays;
-    name ? std::filesystem::remove_all(entry, stays) : std::filesystem::remove(entry, stays);
+    if (name)
+      std::filesystem::remove_all(entry, stays);
+    else
+      std::filesystem::remove(entry, stays);
   }
 }
 

@@ -59,11 +59,15 @@ size_t valid_prefix(std::string_view text) {
   return i;
 }
 
-void check_text(std::string_view text, std::string_view name) {
+void check_bytes(std::string_view text, std::string_view name) {
   if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
     throw DataError(name, "is UTF-16, expected UTF-8; convert it: iconv -f UTF-16 -t UTF-8");
   if (const size_t zero = text.find('\0'); zero != std::string_view::npos)
     throw DataError(name, "byte {} is zero: this is not a text file", zero);
+}
+
+void check_text(std::string_view text, std::string_view name) {
+  check_bytes(text, name);
   if (const size_t valid = valid_prefix(text); valid != text.size())
     throw DataError(name, "byte {} is not valid UTF-8; convert it, for example with iconv", valid);
 }

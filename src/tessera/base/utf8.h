@@ -13,7 +13,11 @@ namespace tessera::utf8 {
 /// nothing above U+10FFFF); text.size() if all of it is.
 size_t valid_prefix(std::string_view text);
 
-/// Throws DataError with the place of a zero byte, or of one that is not UTF-8. name: of the text.
+/// Throws DataError on UTF-16 and with the place of a zero byte: no text file has either. name: of
+/// the text.
+void check_bytes(std::string_view text, std::string_view name);
+
+/// The same, and with the place of a byte that is not UTF-8.
 void check_text(std::string_view text, std::string_view name);
 
 /// What some bytes begin with.

@@ -176,7 +176,8 @@ double beam_search_bytes(LanguageModel& model, int64_t prompt_tokens, const Beam
   // Tokens stand in the session, the beginnings and the hypotheses that have ended.
   const double ids = kCopies * sizeof(int64_t) * (tokens + 2.0 * options.max_tokens);
   const double logits = kCopies * sizeof(float) * model.vocabulary();
-  return options.beams * (kStates * state_bytes(model, read, options.bound) + ids + logits);
+  return options.beams *
+         (kStates * state_bytes(model, static_cast<int64_t>(read), options.bound) + ids + logits);
 }
 
 std::vector<Hypothesis> beam_search(LanguageModel& model, const Tokens& prompt,

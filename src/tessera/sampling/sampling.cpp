@@ -186,8 +186,7 @@ void SamplingOptions::check() const {
   if (!(temperature >= 0 && std::isfinite(temperature)))
     throw UsageError("temperature is {}, expected 0 or more", temperature);
   if (top_k < 0) throw UsageError("top_k is {}, expected 1 or more, or 0 for all tokens", top_k);
-  if (!(top_p > 0 && top_p <= 1))
-    throw UsageError("top_p is {}, expected more than 0, up to 1", top_p);
+  if (!(top_p > 0 && top_p <= 1)) throw UsageError("top_p is {}, expected (0, 1]", top_p);
   if (!(min_p >= 0 && min_p <= 1)) throw UsageError("min_p is {}, expected [0, 1]", min_p);
   if (!(repetition_penalty > 0 && std::isfinite(repetition_penalty)))
     throw UsageError("repetition_penalty is {}, expected more than 0; 1 changes nothing",

@@ -123,7 +123,8 @@ TEST_F(ExecutableOnTexts, SaysThatAMappedFileWasShortened) {
                                                     R"({"prompt": "the cat sees the river."})"));
   const Outcome run = server.wait();
   EXPECT_EQ(run.status, 3);
-  EXPECT_THAT(run.err, HasSubstr("tessera: a mapped file was shortened by another process"));
+  EXPECT_THAT(run.err,
+              HasSubstr("tessera: a mapped file cannot be read: another process shortened it"));
 }
 
 /// What a document and a model hold is not to command the terminal that it is shown on.

@@ -390,7 +390,7 @@ TEST(Completions, WhatMakesNoSenseIsRefusedByName) {
       {R"({"prompt":"a","max_tokens":8000,"n":128,"logprobs":20})", 413, "", "--max-answer"},
       {R"({"prompt":"a","temperature":"hot"})", 400, "temperature", "from 0 on"},
       {R"({"prompt":"a","temperature":-0.1})", 400, "temperature", "from 0 on"},
-      {R"({"prompt":"a","top_p":0})", 400, "top_p", "a number from 1e-300 to 1"},
+      {R"({"prompt":"a","top_p":0})", 400, "top_p", "above 0"},
       {R"({"prompt":"a","top_k":-2})", 400, "top_k", "from -1 on"},
       {R"({"prompt":"a","min_p":2})", 400, "min_p", "from 0 to 1"},
       {R"({"prompt":"a","repetition_penalty":0})", 400, "repetition_penalty", "from 0.001"},

@@ -280,7 +280,7 @@ void learn(LanguageModel& model, int64_t epochs, double rate, int64_t batch, uin
     for (size_t first = 0; first < order.size(); first += batch) {
       InterruptGuard::stop_if_interrupted("stopped while learning");
       std::vector<Line> some;
-      for (size_t i = first; i < std::min(order.size(), first + batch); ++i)
+      for (size_t i = first; i < std::min<size_t>(order.size(), first + batch); ++i)
         some.push_back(lines[order[i]]);
       optimizer.clear_gradients();
       loss(some).backward();
