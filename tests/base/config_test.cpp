@@ -151,6 +151,7 @@ struct Demanding {
   std::optional<int64_t> limit;
   std::optional<std::string> stop;
   std::vector<int64_t> sizes;
+  double factor = 2, share = 0.9, decay = 0, half = 0.5;
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     field("text", text, "what is read", required());
@@ -160,6 +161,10 @@ struct Demanding {
     field("limit", limit, "at most so many", at_least(2));
     field("stop", stop, "where it ends");
     field("sizes", sizes, "some sizes", at_least(1));
+    field("factor", factor, "times as much", above(0));
+    field("share", share, "of all", above(0, 1));
+    field("decay", decay, "by step", below(1));
+    field("half", half, "of all", inner_share());
   }
 };
 
@@ -187,12 +192,21 @@ TEST(Config, DemandsWhatAFieldSays) {
   EXPECT_EQ(refusal(R"({"text":")" + std::string(100, 'x') + R"(","stop":["a)" +
                     std::string(100, 'y') + R"("]})"),
             R"(stop is ["a)" + std::string(57, 'y') + "…, expected a text");
+  EXPECT_EQ(refusal(R"({"text":"a","factor":0})"), "factor is 0, expected a number above 0");
+  EXPECT_EQ(refusal(R"({"text":"a","share":0})"), "share is 0, expected a number above 0, up to 1");
+  EXPECT_EQ(refusal(R"({"text":"a","decay":1})"), "decay is 1, expected a number from 0, below 1");
+  for (const char* half : {"0", "1"})
+    EXPECT_EQ(refusal(fmt::format(R"({{"text":"a","half":{}}})", half)),
+              fmt::format("half is {}, expected a number above 0, below 1", half));
   Demanding value;
-  from_json(parse(R"({"text":"a","tokens":100,"rate":0.75,"limit":2,"stop":null})"), value, "");
+  from_json(parse(R"({"text":"a","tokens":100,"rate":0.75,"limit":2,"stop":null,)"
+                  R"("factor":5e-324,"share":1,"decay":0})"),
+            value, "");
   EXPECT_EQ(value.tokens, 100);
   EXPECT_EQ(value.limit, 2);
   EXPECT_EQ(to_json(value).dump(),
-            R"({"text":"a","tokens":100,"rate":0.75,"seed":1,"limit":2,"stop":null,"sizes":[]})");
+            R"({"text":"a","tokens":100,"rate":0.75,"seed":1,"limit":2,"stop":null,"sizes":[],)"
+            R"("factor":5e-324,"share":1.0,"decay":0.0,"half":0.5})");
 }
 
 TEST(Config, DemandsTheSameOfAValueThatNoJsonGave) {
@@ -237,9 +251,9 @@ TEST(Config, DescribesEveryField) {
   EXPECT_THAT(text, HasSubstr("of the tile (red | dark_blue)\n"));
   EXPECT_THAT(text, HasSubstr("[inner] the inner part\n  rate = 0.5"));
   const std::string bounds = describe_fields<Demanding>();
-  EXPECT_THAT(bounds, HasSubstr(" how many (0 to 100)\n"));
+  EXPECT_THAT(bounds, HasSubstr(" how many (from 0 to 100)\n"));
   EXPECT_THAT(bounds, HasSubstr(" of everything\n"));
-  EXPECT_THAT(bounds, HasSubstr(" at most so many (at least 2)\n"));
+  EXPECT_THAT(bounds, HasSubstr(" at most so many (from 2 on)\n"));
 }
 
 TEST(Config, ListsTheLeavesOfNestedTablesInTheirOrder) {

@@ -83,7 +83,6 @@ at::Tensor convolve(const at::Tensor& x, const at::Tensor& weight) {
 
 void GatedDeltaNetConfig::check() const {
   config::check_demands(*this, "model");
-  check_dropout_probability(dropout);
   if (3 * channels % (4 * heads) != 0)
     throw UsageError(
         "model.heads is {} of {} channels: a key has 3/4 * channels / heads of them, expected a "

@@ -46,7 +46,7 @@ struct GatedDeltaNetConfig {
     field("heads", heads, "memories of a block; 4 * heads divides 3 * channels", kCounts);
     field("channels", channels, "width of the network", kSizes);
     field("bias", bias, "biases in linear maps and the last norm");
-    field("dropout", dropout, "probability, on embeddings and layer outputs");
+    field("dropout", dropout, "probability, on embeddings and layer outputs", config::below(1));
     field("precision", precision, "number format of the linear maps");
   }
 

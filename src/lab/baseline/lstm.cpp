@@ -11,7 +11,6 @@ namespace tessera {
 
 void LstmConfig::check() const {
   config::check_demands(*this, "model");
-  check_dropout_probability(dropout);
 }
 
 Lstm::Lstm(const LstmConfig& config, std::optional<uint64_t> seed, at::Device device)

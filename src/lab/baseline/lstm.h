@@ -24,7 +24,8 @@ struct LstmConfig {
     field("layers", layers, "number of LSTM layers", kCounts);
     field("channels", channels, "width of the network: of embeddings, hidden states and cells",
           kSizes);
-    field("dropout", dropout, "probability, on the embeddings and on the output of each layer");
+    field("dropout", dropout, "probability, on the embeddings and on the output of each layer",
+          config::below(1));
   }
 
   /// Throws UsageError that names the field and what it may be.

@@ -15,7 +15,6 @@ namespace tessera {
 void RetNetConfig::check() const {
   config::check_demands(*this, "model");
   check_heads(heads, channels);
-  check_dropout_probability(dropout);
   if (channels / heads % 2 != 0)
     throw UsageError("model.heads is {}: rotary positions need an even number of channels a head",
                      heads);

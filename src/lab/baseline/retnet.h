@@ -27,7 +27,7 @@ struct RetNetConfig {
           kCounts);
     field("channels", channels, "width of the network", kSizes);
     field("bias", bias, "biases in linear maps and norms");
-    field("dropout", dropout, "probability, on embeddings and layer outputs");
+    field("dropout", dropout, "probability, on embeddings and layer outputs", config::below(1));
     field("precision", precision, "number format of the linear maps");
   }
 

@@ -34,13 +34,6 @@ std::string recorded_path(const std::filesystem::path& file, const std::string& 
   return record.at(pointer).get<std::string>();
 }
 
-void check_rates(const std::vector<double>& learning_rates) {
-  check_list("learning_rates", learning_rates);
-  for (const double rate : learning_rates)
-    if (!(rate > 0 && std::isfinite(rate)))
-      throw UsageError("learning_rates has {:g}, expected numbers above 0", rate);
-}
-
 TrainConfig at_rate(TrainConfig train, double rate) {
   train.min_learning_rate *= rate / train.learning_rate;
   train.learning_rate = rate;

@@ -56,10 +56,6 @@ std::vector<Named> chosen_by_name(const std::vector<Named>& all,
   return result;
 }
 
-/// Throws UsageError where the setting learning_rates, those that are tried, has none, one twice,
-/// or one that is not above 0.
-void check_rates(const std::vector<double>& learning_rates);
-
 /// The same training at another rate, of which the lowest rate stays the same share.
 TrainConfig at_rate(TrainConfig train, double rate);
 

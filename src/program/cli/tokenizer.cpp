@@ -161,7 +161,7 @@ void run_decode(const DecodeOptions& options) {
   const Tokenizer tokenizer = Tokenizer::load(options.tokenizer);
   const std::string text = options.job.tokens.empty() ? decoded_input(tokenizer, options.input)
                                                       : options.job.run(tokenizer).text;
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  TextOutput().write(text);
 }
 
 void add_tokenizer_option(Verb& verb, std::string& tokenizer) {

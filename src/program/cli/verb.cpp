@@ -144,23 +144,19 @@ bool read_value(const std::string& text, std::string& value) {
 
 /// How an option's text becomes its value.
 struct Option::State {
-  std::string type{};           // in the help: "INT"
-  std::string expected{};       // in messages: "a whole number"
-  std::string least{}, most{};  // in messages; empty: there is no such bound
+  std::string type{};      // in the help: "INT"
+  std::string expected{};  // in messages: "a whole number"
+  std::string range{};     // in messages: "from 1 on"; empty: there is none
   std::function<bool(const std::string& text)> read{};  // whether the text is such a value
   bool repeats = false;
-  double lower = -std::numeric_limits<double>::infinity();
-  double upper = std::numeric_limits<double>::infinity();
+  config::Demand demand{};
   CLI::Option* option = nullptr;
 
   bool within_bounds(const std::string& text) const {
     double number = 0;
-    return !read_value(text, number) || (number >= lower && number <= upper);
+    return !read_value(text, number) || demand.allows(number);
   }
-  std::string allowed() const {
-    if (!most.empty()) return fmt::format("{} from {} to {}", expected, least, most);
-    return least.empty() ? expected : fmt::format("{} of at least {}", expected, least);
-  }
+  std::string allowed() const { return range.empty() ? expected : expected + " " + range; }
 };
 
 Option Option::required(bool required) {
@@ -168,19 +164,22 @@ Option Option::required(bool required) {
   return *this;
 }
 
-Option Option::at_least(double least) {
-  state_->lower = least;
-  state_->least = fmt::format("{}", least);
-  state_->option->type_name(fmt::format("{} from {}", state_->type, least));
+Option Option::demand(const config::Demand& demand) {
+  state_->demand = demand;
+  if (demand.required) required();
+  if (const std::string range = demand.range(); !range.empty()) {
+    state_->range = range;
+    state_->option->type_name(state_->type + " " + range);
+  }
   return *this;
 }
 
+Option Option::at_least(double least) {
+  return demand(config::at_least(least));
+}
+
 Option Option::between(double least, double most) {
-  at_least(least);
-  state_->upper = most;
-  state_->most = fmt::format("{}", most);
-  state_->option->type_name(fmt::format("{} from {} to {}", state_->type, least, most));
-  return *this;
+  return demand(config::between(least, most));
 }
 
 Option Option::needs(const Option& other) {
@@ -243,8 +242,8 @@ Option Verb::add_value(const std::string& name, Target& target, const std::strin
   else if constexpr (std::is_integral_v<Value>)
     state = {.type = "INT",
              .expected = "a whole number",
-             .least = std::to_string(std::numeric_limits<Value>::min()),
-             .most = std::to_string(std::numeric_limits<Value>::max()),
+             .range = fmt::format("from {} to {}", std::numeric_limits<Value>::min(),
+                                  std::numeric_limits<Value>::max()),
              .repeats = kSeveral};
   state.read = [&target, first = true](const std::string& text) mutable {
     Value value{};
@@ -304,13 +303,7 @@ std::vector<Option> Verb::add_fields(const std::vector<config::Field>& fields,
     std::string name(field.name);
     std::replace(name.begin(), name.end(), '_', '-');
     if (std::ranges::find(arguments, field.name) == arguments.end()) name = "--" + name;
-    Option option = add_field(name, option_help(field.help), field.value);
-    if (field.demand.required) option.required();
-    if (std::isfinite(field.demand.most))
-      option.between(field.demand.least, field.demand.most);
-    else if (std::isfinite(field.demand.least))
-      option.at_least(field.demand.least);
-    options.push_back(option);
+    options.push_back(add_field(name, option_help(field.help), field.value).demand(field.demand));
   }
   return options;
 }

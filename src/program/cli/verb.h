@@ -37,7 +37,7 @@ class CommandLineError : public UsageError {
 class Option {
  public:
   Option required(bool required = true);
-  /// Bounds of a number, themselves allowed.
+  Option demand(const config::Demand& demand);
   Option at_least(double least);
   Option between(double least, double most);
   /// Whoever gives this option must give the other one too, or must not give it.
@@ -54,9 +54,9 @@ class Option {
 
 /// What the help page says of an option or argument.
 struct OptionHelp {
-  std::vector<std::string> names{};    ///< "-h", "--help"; of an argument "store"
-  std::string value{};                 ///< "INT from 1 (default 3)", of a flag "(not with --paper)"
-  bool takes_value = false;            ///< a flag takes none
+  std::vector<std::string> names{};  ///< "-h", "--help"; of an argument "store"
+  std::string value{};       ///< "INT from 1 on (default 3)", of a flag "(not with --paper)"
+  bool takes_value = false;  ///< a flag takes none
   std::vector<std::string> choices{};  ///< the values there are, where they are few
   std::string help{};
 };

@@ -15,8 +15,6 @@ theory::LawPlan Plan::run_on(const theory::PlannedLaw& law, const theory::OnShar
                              const std::stop_token& stop) const {
   check_argument(error.has_value() != dimension.has_value(),
                  "give either error (to learn the size) or dimension (to learn what it holds)");
-  if (error)
-    check_argument(*error > 0 && *error < 1, "error is {}; it must lie between 0 and 1", *error);
   theory::LawPlan plan = error ? theory::plan_for_error(law, *error, runs, seed, stop)
                                : theory::plan_in_dimension(law, *dimension, runs, seed, stop);
   const auto tell = [&](double share) {

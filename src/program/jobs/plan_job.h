@@ -26,11 +26,11 @@ struct Plan {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("alpha", alpha, "inputs follow a Zipf law of this exponent");
+    field("alpha", alpha, "inputs follow a Zipf law of this exponent", config::above(0));
     field("inputs", inputs, "number of different inputs N (with alpha)", config::at_least(1));
     field("outputs", outputs, "number of different outputs M",
           config::between(1, std::numeric_limits<int32_t>::max()));
-    field("error", error, "allowed error, between 0 and 1");
+    field("error", error, "allowed error", config::inner_share());
     field("dimension", dimension, "dimension of the memory, to compute how much it can hold",
           config::between(2, theory::kMostDimension));
     field("runs", runs,

@@ -26,8 +26,10 @@ Json type_of(const config::Demand& demand) {
     using Bound = std::conditional_t<std::integral<Value>, int64_t, double>;
     const double least = std::unsigned_integral<Value> ? std::max(0.0, demand.least) : demand.least;
     Json schema = {{"type", std::integral<Value> ? "integer" : "number"}};
-    if (std::isfinite(least)) schema["minimum"] = static_cast<Bound>(least);
-    if (std::isfinite(demand.most)) schema["maximum"] = static_cast<Bound>(demand.most);
+    if (std::isfinite(least))
+      schema[demand.above_least ? "exclusiveMinimum" : "minimum"] = static_cast<Bound>(least);
+    if (std::isfinite(demand.most))
+      schema[demand.below_most ? "exclusiveMaximum" : "maximum"] = static_cast<Bound>(demand.most);
     return schema;
   }
 }

@@ -115,6 +115,7 @@ void run_eval_on_task(const EvalArguments& options) {
   const auto model = load_sequence_model(options.model);
   model->to(device);
   const Metrics metrics = measured(options, *model, *task);
+  jobs::check_finite(metrics.at("loss"));
   if (options.json) return print_json(metrics);
   for (const ShownMetric& shown : task::shown_metrics(*task))
     fmt::print("{:<30} {:.{}f}\n", shown.label, shown.factor * metrics.at(shown.name),

@@ -139,6 +139,13 @@ Evaluate::Answer total(Processes& processes, const Evaluate::Answer& own) {
 
 }  // namespace
 
+void check_finite(double loss) {
+  if (!std::isfinite(loss))
+    throw std::runtime_error(
+        "the loss is not a finite number: the model's parameters are damaged, or its training "
+        "diverged");
+}
+
 Evaluate::Answer Evaluate::run(const ModelFolder& folder, const OnProgress& on_progress) const {
   return run(folder, TextSource::from_path(data, suffix), nullptr, on_progress);
 }
@@ -151,10 +158,7 @@ Evaluate::Answer Evaluate::run(const ModelFolder& folder, const TextSource& sour
   if (processes) answer = total(*processes, answer);
   if (answer.by_position.tokens() == 0)
     throw DataError(data, "has fewer than two tokens, so there is nothing to predict");
-  if (!std::isfinite(answer.loss()))
-    throw std::runtime_error(
-        "the loss is not a finite number: the model's parameters are damaged, or its training "
-        "diverged");
+  check_finite(answer.loss());
   return answer;
 }
 

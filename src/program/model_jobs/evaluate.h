@@ -16,6 +16,9 @@ class TextSource;
 
 namespace tessera::jobs {
 
+/// Throws std::runtime_error where a model's loss is NaN or infinite.
+void check_finite(double loss);
+
 /// The loss of a model on a text file, or on the files of a folder. Files may hold several
 /// documents (for_each_document), each of which is read on its own.
 struct Evaluate {

@@ -91,7 +91,6 @@ SamplingOptions sampling_of(const Fields& fields) {
   }
   fields.read(known);
   sampling.top_k = std::max<int64_t>(0, sampling.top_k);
-  if (sampling.top_p == 0) fields.refuse("top_p", "a number above 0, up to 1");
   sampling.logit_bias = bias_of(fields);
   std::optional<int64_t> seed;  // OpenAI allows any
   fields.read({{"seed", "", &seed}});

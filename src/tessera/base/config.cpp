@@ -40,11 +40,11 @@ void expect(bool fits, const Json& json, const std::string& path, std::string_vi
 
 /// "a whole number from 0 to 100"
 template <typename Number>
-std::string numbers_allowed(const Demand& demand) {
+std::string numbers_allowed(Demand demand) {
+  if (std::is_unsigned_v<Number>) demand.least = std::max(0.0, demand.least);
   const std::string kind = std::is_integral_v<Number> ? "a whole number" : "a number";
-  const double least = std::is_unsigned_v<Number> ? std::max(0.0, demand.least) : demand.least;
-  if (std::isfinite(demand.most)) return fmt::format("{} from {} to {}", kind, least, demand.most);
-  return std::isfinite(least) ? fmt::format("{} from {} on", kind, least) : kind;
+  const std::string range = demand.range();
+  return range.empty() ? kind : kind + " " + range;
 }
 
 template <typename Number>
@@ -54,9 +54,7 @@ bool holds_number(const Json& json, const Demand& demand) {
   } else if (!json.is_number()) {
     return false;
   }
-  const double number = json.get<Number>();
-  return number >= demand.least && number <= demand.most &&
-         (std::isfinite(number) || !std::isfinite(demand.least));
+  return demand.allows(json.get<Number>());
 }
 
 template <typename Value>
@@ -129,6 +127,20 @@ struct CheckField {
 
 }  // namespace
 
+bool Demand::allows(double number) const {
+  if (number == least && above_least) return false;
+  if (number == most && below_most) return false;
+  return number >= least && number <= most && (std::isfinite(number) || !std::isfinite(least));
+}
+
+std::string Demand::range() const {
+  if (!std::isfinite(least)) return "";
+  const std::string lower = fmt::format("{} {}", above_least ? "above" : "from", least);
+  if (!std::isfinite(most)) return above_least ? lower : lower + " on";
+  const std::string_view upper = below_most ? "below" : above_least ? "up to" : "to";
+  return fmt::format("{}{} {} {}", lower, above_least || below_most ? "," : "", upper, most);
+}
+
 std::string shown(const Json& json) {
   if (json.is_number_float() && !std::isfinite(json.get<double>()))
     return fmt::format("{}", json.get<double>());
@@ -193,12 +205,12 @@ void check_fields(const std::vector<Field>& fields, const std::string& where) {
 
 std::string help_of(const Field& field) {
   constexpr double kHuge = 1e7;
-  const double least = field.demand.least, most = field.demand.most;
+  const Demand& demand = field.demand;
   if (const auto* choices = std::get_if<EnumField>(&field.value))
     return fmt::format("{} ({})", field.help, fmt::join(choices->names, " | "));
-  if (most <= kHuge) return fmt::format("{} ({} to {})", field.help, least, most);
-  if (least > 0 && least != 1) return fmt::format("{} (at least {})", field.help, least);
-  return std::string(field.help);
+  const bool says_more = demand.above_least || (demand.least > 0 && demand.least != 1);
+  if (demand.most > kHuge && !says_more) return std::string(field.help);
+  return fmt::format("{} ({})", field.help, demand.range());
 }
 
 std::string describe(const std::vector<Field>& fields, const std::string& indent) {

@@ -75,12 +75,17 @@ struct EnumField {
   void (*write)(void* member, size_t index);
 };
 
-/// What must hold of a field beside its type.
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// What must hold of a field beside its type. Where a number has a bound, it is finite.
 struct Demand {
-  double least = -std::numeric_limits<double>::infinity();  ///< itself allowed; where there is one,
-                                                            ///< the number is finite
-  double most = std::numeric_limits<double>::infinity();    ///< likewise
-  bool required = false;                                    ///< it has no default
+  double least = -kInfinity, most = kInfinity;
+  bool above_least = false, below_most = false;  ///< whether that bound itself is refused
+  bool required = false;                         ///< it has no default
+
+  bool allows(double number) const;
+  /// "from 0 to 100", "from 1 on", "above 0, up to 1"; "" where it may be any number.
+  std::string range() const;
 };
 constexpr Demand required() {
   return {.required = true};
@@ -90,6 +95,18 @@ constexpr Demand at_least(double least) {
 }
 constexpr Demand between(double least, double most) {
   return {.least = least, .most = most};
+}
+/// More than `least`, up to `most`.
+constexpr Demand above(double least, double most = kInfinity) {
+  return {.least = least, .most = most, .above_least = true};
+}
+/// From 0 on, less than `most`.
+constexpr Demand below(double most) {
+  return {.least = 0, .most = most, .below_most = true};
+}
+/// More than 0, less than 1.
+constexpr Demand inner_share() {
+  return {.least = 0, .most = 1, .above_least = true, .below_most = true};
 }
 
 /// One field of a configuration. It points into the configuration, which must outlive it.

@@ -31,7 +31,6 @@ at::Tensor positions_after(const std::vector<int64_t>& first, int64_t length) {
 void GptConfig::check() const {
   config::check_demands(*this, "model");
   check_heads(heads, channels);
-  check_dropout_probability(dropout);
   if (positions == Positions::kRotary && channels / heads % 2 != 0)
     throw UsageError("model.heads is {}: rotary positions need an even number of channels a head",
                      heads);

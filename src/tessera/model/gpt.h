@@ -45,7 +45,8 @@ struct GptConfig {
     field("positions", positions, "how it knows where a token stands");
     field("gelu", gelu, "form of the feed-forward non-linearity");
     field("bias", bias, "biases in linear maps and norms");
-    field("dropout", dropout, "probability, on embeddings, attention weights and layer outputs");
+    field("dropout", dropout, "probability, on embeddings, attention weights and layer outputs",
+          config::below(1));
     field("precision", precision, "number format of matrix products");
   }
 

@@ -90,9 +90,4 @@ void check_heads(int64_t heads, int64_t channels, std::string_view width) {
                      channels);
 }
 
-void check_dropout_probability(double dropout) {
-  if (!(dropout >= 0 && dropout < 1))
-    throw UsageError("model.dropout is {}, expected 0 <= dropout < 1", dropout);
-}
-
 }  // namespace tessera

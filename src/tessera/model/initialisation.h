@@ -52,6 +52,5 @@ constexpr config::Demand kCounts = config::between(1, kMostModules);
 /// These throw UsageError that names the field, what it is and what it may be.
 void check_sizes(std::initializer_list<std::pair<std::string_view, int64_t>> fields);
 void check_heads(int64_t heads, int64_t channels, std::string_view width = "channels");
-void check_dropout_probability(double dropout);
 
 }  // namespace tessera

@@ -17,7 +17,6 @@ void MemoryMosaicConfig::check() const {
   check_sizes({{"persistent_slots", slots()}});  // 3.5 * channels, which are known to be few by now
   check_sizes({{"persistent_slots * model.persistent_count", slots() * persistent_count}});
   check_heads(heads, channels);
-  check_dropout_probability(dropout);
 }
 
 MosaicBlockState MosaicBlockState::select(const std::vector<int64_t>& rows) const {

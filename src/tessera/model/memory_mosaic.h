@@ -32,7 +32,7 @@ struct MemoryMosaicConfig {
     field("persistent_slots", persistent_slots, "slots per head; 0 takes 3.5 * channels");
     field("persistent_count", persistent_count, "persistent memories averaged per unit", kCounts);
     field("bias", bias, "biases in linear maps and norms");
-    field("dropout", dropout, "probability, on memory weights and unit outputs");
+    field("dropout", dropout, "probability, on memory weights and unit outputs", config::below(1));
     field("parameterisation", parameterisation,
           "which published form: nano learns sooner, paper is that of the paper's experiments");
     field("precision", precision, "number format of matrix products");

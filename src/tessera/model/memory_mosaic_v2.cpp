@@ -43,7 +43,6 @@ void MemoryMosaicV2Config::check() const {
                {"longest_delay", last_delay()}});
   check_sizes({{"persistent_width", swiglu_width()}});  // of channels that are few by now
   check_heads(heads, channels);
-  check_dropout_probability(dropout);
   if (last_delay() < first_delay())
     throw UsageError("model.longest_delay is {}, expected at least model.delay = {}", last_delay(),
                      first_delay());

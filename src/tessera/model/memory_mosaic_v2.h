@@ -38,7 +38,7 @@ struct MemoryMosaicV2Config {
     field("persistent_width", persistent_width,
           "width of the persistent memory, a SwiGLU layer; 0 takes 3.5 * channels");
     field("bias", bias, "biases in linear maps and norms");
-    field("dropout", dropout, "probability, on memory weights and unit outputs");
+    field("dropout", dropout, "probability, on memory weights and unit outputs", config::below(1));
     field("precision", precision, "number format of matrix products");
   }
 

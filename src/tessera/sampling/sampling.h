@@ -88,7 +88,7 @@ struct SamplingOptions {
     field("top_k", top_k, "sample from the k most probable tokens (0: all)", config::at_least(0));
     field("top_p", top_p,
           "sample from the smallest set of tokens that together have this probability",
-          config::between(0, 1));
+          config::above(0, 1));
     field("min_p", min_p,
           "sample from the tokens at least this many times as probable as the most probable one",
           config::between(0, 1));

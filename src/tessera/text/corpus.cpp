@@ -194,9 +194,7 @@ void set_story_writer(const StoryWriter& writer) {
 }
 
 void CorpusConfig::check() const {
-  if (!(validation_share > 0 && validation_share < 1))
-    throw UsageError("data.validation_share is {}, expected a share between 0 and 1",
-                     validation_share);
+  config::check_demands(*this, "data");
   if (stories < 0 || stories > story_writer.most_stories)
     throw UsageError("data.stories is {}, expected 0 (none) to {}", stories,
                      story_writer.most_stories);

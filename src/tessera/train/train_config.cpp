@@ -27,21 +27,11 @@ void TrainConfig::check(std::string_view where) const {
   const auto require = [&](bool holds, std::string_view name, auto found, std::string_view wanted) {
     if (!holds) throw UsageError("{}.{} is {}, expected {}", where, name, found, wanted);
   };
-  const auto share = [&](std::string_view name, double value) {
-    require(value >= 0 && value < 1, name, value, "at least 0 and below 1");
-  };
   config::check_demands(*this, std::string(where));
-  require(learning_rate > 0 && std::isfinite(learning_rate), "learning_rate", learning_rate,
-          "a number above 0");
   require(min_learning_rate >= 0 && min_learning_rate <= learning_rate, "min_learning_rate",
           min_learning_rate, "0 to learning_rate");
   require(decay_steps == 0 || decay_steps > warmup_steps, "decay_steps", decay_steps,
           "more than warmup_steps, or 0 for the last step");
-  share("beta1", beta1);
-  share("beta2", beta2);
-  share("smoothing", smoothing);
-  share("momentum", momentum);
-  require(epsilon > 0 && std::isfinite(epsilon), "epsilon", epsilon, "a number above 0");
   require(evaluate_every > 0 || (patience == 0 && stop_loss == 0 && halve_loss == 0),
           "evaluate_every", evaluate_every,
           "1 or more if patience, stop_loss or halve_loss is above 0");

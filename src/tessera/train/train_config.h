@@ -95,7 +95,8 @@ struct TrainConfig {
     field("batch", batch, "sequences in one micro-batch", config::between(1, 65536));
     field("accumulation", accumulation, "micro-batches whose mean gradient makes one update",
           config::between(1, 1e6));
-    field("learning_rate", learning_rate, "learning rate at the end of the warm-up");
+    field("learning_rate", learning_rate, "learning rate at the end of the warm-up",
+          config::above(0));
     field("min_learning_rate", min_learning_rate, "learning rate at the end of the decay");
     field("warmup_steps", warmup_steps, "updates in which the learning rate rises from 0",
           config::at_least(0));
@@ -108,13 +109,14 @@ struct TrainConfig {
     field("optimizer", optimizer, "how gradients become updates");
     field("weight_decay", weight_decay,
           "AdamW: weight decay of tensors with two or more dimensions", config::at_least(0));
-    field("beta1", beta1, "AdamW: decay of the mean gradient");
-    field("beta2", beta2, "AdamW: decay of the mean squared gradient");
+    field("beta1", beta1, "AdamW: decay of the mean gradient", config::below(1));
+    field("beta2", beta2, "AdamW: decay of the mean squared gradient", config::below(1));
     field("bias_correction", bias_correction,
           "AdamW: whether both means are corrected for starting at 0");
-    field("smoothing", smoothing, "RMSprop: decay of the mean squared gradient");
-    field("momentum", momentum, "RMSprop: momentum of the update");
-    field("epsilon", epsilon, "added to the divisor of the optimiser, so that it is not 0");
+    field("smoothing", smoothing, "RMSprop: decay of the mean squared gradient", config::below(1));
+    field("momentum", momentum, "RMSprop: momentum of the update", config::below(1));
+    field("epsilon", epsilon, "added to the divisor of the optimiser, so that it is not 0",
+          config::above(0));
     field("clip", clip, "maximum norm of the gradient (0: no limit)", config::at_least(0));
     field("clip_value", clip_value,
           "maximum size of each number of the gradient, before clip (0: no limit)",

@@ -319,9 +319,9 @@ TEST_F(Generating, RefusesWithTheReason) {
   // Nothing is printed before, not even the prompt.
   expect_all_refused(
       {{with("--max-tokens", "-1"), "--max-tokens is '-1', expected a whole number"},
-       {with("--temperature", "-1"), "--temperature is '-1', expected a number of"},
+       {with("--temperature", "-1"), "--temperature is '-1', expected a number from 0 on"},
        {with("--temperature", "nan"), "--temperature is 'nan', expected a number"},
-       {with("--top-p", "0"), "top_p is 0"},
+       {with("--top-p", "0"), "--top-p is '0', expected a number above 0, up to 1"},
        {with("--beam", "0"), "--beam is '0', expected a whole number from 1"},
        {with("--reading", "fast"), "expected one of: streaming, windowed"},
        {with("--min-p", "1.5"), "--min-p is '1.5'"},

@@ -138,8 +138,10 @@ TEST_F(ModelFiles, ParametersThatAreNoNumbers) {
              with_header(header.dump(), std::string(weights.size() - sizeof length - length, -1)));
   expect_refused(generate(), 1,
                  "the model's parameters or the session that was loaded are damaged");
-  expect_refused(tessera({"eval", "--model", path("model"), "--data", path("text.txt")}), 1,
-                 "the loss is not a finite number: the model's parameters are damaged");
+  for (const Arguments& text_or_task :
+       {Arguments{"--data", path("text.txt")}, {"--task", "associative-retrieval"}})
+    expect_refused(tessera(joined({"eval", "--model", path("model")}, text_or_task)), 1,
+                   "the loss is not a finite number: the model's parameters are damaged");
   expect_refused(
       tessera({"export", "--model", path("model"), "--weights", "int8", "--out", path("int8")}), 3,
       "model.safetensors: tensor 'embedding' contains a number that is not finite");

@@ -89,13 +89,14 @@ TEST_F(Plan, RefusesWithTheReason) {
   const std::string junk = file_with("junk.txt", "the\t5\nof\tx\n");
   const std::string other_law = "--error-only go with --alpha or --counts";
   expect_all_refused(
-      {{{"plan", "--alpha", "0", "--inputs", "9", "--outputs", "5", "--error", ".1"}, "alpha is 0"},
+      {{{"plan", "--alpha", "0", "--inputs", "9", "--outputs", "5", "--error", ".1"},
+        "--alpha is '0', expected a number above 0"},
        {{"plan", "--alpha", "2", "--inputs", "0", "--outputs", "5", "--error", ".1"},
         "--inputs is '0', expected a whole number from 1"},
        {of_law({"--outputs", "0", "--error", ".1"}),
         "--outputs is '0', expected a whole number from 1"},
        {of_law({"--outputs", "5", "--dimension", "1"}), "expected a whole number from 2"},
-       {of_law({"--outputs", "5", "--error", "2"}), "between 0 and 1"},
+       {of_law({"--outputs", "5", "--error", "2"}), "expected a number above 0, below 1"},
        {of_law({"--outputs", "5"}), "either --error"},
        {of_law({"--outputs", "5", "--matrices", "2"}), "--matrices requires --text"},
        {{"plan", "--outputs", "5", "--error", ".1"}, "one of --alpha"},

@@ -195,7 +195,7 @@ TEST_F(Usage, ConfigurationIsCheckedBeforeAnyWork) {
        {with("stepz=3"), "unknown table 'stepz'; did you mean 'train.steps'?"},
        {with("data.tokeniser=\"byte\""), "did you mean 'tokenizer'?"},
        {with("data.tokenizer=\"byt\""), "did you mean 'byte'?"},
-       {with("data.validation_share=2"), "between 0 and 1"},
+       {with("data.validation_share=2"), "expected a number above 0, below 1"},
        {with("model.chanels=16"), "unknown key 'chanels'; did you mean 'channels'?"},
        {with("model.kind=\"memory_mosaics\""), "did you mean 'memory_mosaic'?"},
        {with("model.kind=3"), "model.kind is 3, expected a name"},

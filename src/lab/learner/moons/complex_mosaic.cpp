@@ -51,8 +51,6 @@ void ComplexMosaicConfig::check() const {
   if (channels % (2 * heads) != 0)
     throw UsageError("model.channels is {}, expected a multiple of {}, twice model.heads", channels,
                      2 * heads);
-  if (!(beta > 0) || !std::isfinite(beta))
-    throw UsageError("model.beta is {}, expected a number above 0", beta);
   if (start == ComplexStart::kUnitary && (inputs != channels || outputs != channels))
     throw UsageError(
         "model.start is 'unitary' with model.inputs = {}, model.channels = {} and model.outputs = "

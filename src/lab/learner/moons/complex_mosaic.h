@@ -48,7 +48,7 @@ struct ComplexMosaicConfig {
     field("outputs", outputs, "width of the output vectors, likewise", kSizes);
     field("heads", heads, "memories side by side", kCounts);
     field("channels", channels, "width of the keys and values of all memories together", kSizes);
-    field("beta", beta, "bandwidth of the smoothing kernel");
+    field("beta", beta, "bandwidth of the smoothing kernel", config::above(0));
     field("start", start,
           "how the matrices begin: as the authors draw them, or ours: a random unitary matrix for "
           "keys and values, its inverse for the output");

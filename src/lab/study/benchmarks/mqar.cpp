@@ -67,7 +67,8 @@ struct MqarSettings {
     field("blocks", blocks, "depths of the networks; an STM has none");
     field("channels", channels, "widths of the networks, which set the size of their states");
     field("heads", heads, "memories per unit, attention or retention heads");
-    field("learning_rates", learning_rates, "rates that are tried in this order; the best counts");
+    field("learning_rates", learning_rates, "rates that are tried in this order; the best counts",
+          config::above(0));
     field("solved", solved, "share of right validation answers after which no other rate is tried");
     field("data", data, "how many sequences there are");
     field("train", train, "how every model is trained; the lowest rate follows the rate");
@@ -212,7 +213,7 @@ std::vector<Trial> trials_of(const StudyContext& context, const MqarSettings& se
   const std::vector<Contestant> models = chosen_by_name(entries(), settings.models);
   check_list("blocks", settings.blocks);
   check_list("channels", settings.channels);
-  check_rates(settings.learning_rates);
+  check_list("learning_rates", settings.learning_rates);
   std::vector<Trial> trials;
   for (const Rung& rung : rungs_of(settings))
     for (const Contestant& model : models)

@@ -65,7 +65,8 @@ struct NeedleSettings : NetworkSizes {
     field("depths", depths, "places of the needle in the pictures, from the first to the last",
           config::at_least(1));
     field("depth_samples", depth_samples, "texts of each length and place", config::at_least(1));
-    field("learning_rates", learning_rates, "rates that are tried in this order; the best counts");
+    field("learning_rates", learning_rates, "rates that are tried in this order; the best counts",
+          config::above(0));
     field("solved", solved, "share of right validation digits after which no other rate is tried");
     field("train", train, "how every network is trained");
   }
@@ -299,7 +300,7 @@ void needle(StudyContext& context) {
   const NeedleSettings settings = context.settings(quick_needle(), default_needle(), kNoSetting);
   const std::vector<Reader> chosen = chosen_by_name(readers(), settings.models);
   check_list("windows", settings.windows);
-  check_rates(settings.learning_rates);
+  check_list("learning_rates", settings.learning_rates);
   for (const int64_t times : settings.windows)
     for (const NeedleKind kind : kKinds) task::Needle(settings.task(kind, times));
   for (const Reader& reader : chosen) training_of(context, settings, reader.model).check();

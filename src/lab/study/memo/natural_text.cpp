@@ -39,7 +39,7 @@ struct NaturalTextSettings {
     field("probes", probes, "places of a stored text at which the next token is asked for",
           config::at_least(1));
     field("planned_tokens", planned_tokens, "length of a text whose memory is planned; 0: none");
-    field("planned_error", planned_error, "error that the plan allows");
+    field("planned_error", planned_error, "error that the plan allows", config::inner_share());
     field("recitals", recitals, "places at which the planned memory is to recite",
           config::at_least(1));
     field("error_rate", error_rate,
@@ -270,9 +270,6 @@ void check_natural_text(const NaturalTextSettings& settings) {
   if (settings.planned_tokens != 0 && settings.planned_tokens <= kLongestWindow + kRecited)
     throw UsageError("planned_tokens is {}, expected 0 or more than {}", settings.planned_tokens,
                      kLongestWindow + kRecited);
-  if (!(settings.planned_error > 0 && settings.planned_error < 1))
-    throw UsageError("planned_error is {}, expected a number between 0 and 1",
-                     settings.planned_error);
 }
 
 }  // namespace

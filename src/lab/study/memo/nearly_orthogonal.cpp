@@ -25,7 +25,8 @@ struct NearlyOrthogonalSettings {
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     field("dimensions", dimensions, "widths of the vectors, d", config::at_least(4));
-    field("closeness", closeness, "epsilon: products up to it count as nearly orthogonal");
+    field("closeness", closeness, "epsilon: products up to it count as nearly orthogonal",
+          config::inner_share());
     field("most", most, "maximum number of vectors drawn", config::at_least(2));
     field("runs", runs, "sets drawn; their median is shown", config::at_least(1));
   }
@@ -125,9 +126,6 @@ void nearly_orthogonal(StudyContext& context) {
       context.settings(quick, NearlyOrthogonalSettings(), kNoSetting);
   check_list("dimensions", settings.dimensions);
   check_list("closeness", settings.closeness);
-  for (const double epsilon : settings.closeness)
-    if (!(epsilon > 0 && epsilon < 1))
-      throw UsageError("closeness holds {}; expected numbers between 0 and 1", epsilon);
   Table table("Vectors of which no two come closer than ε",
               {"ε", "d", "log₁₀ m, bound as printed", "m, bound as proved",
                "m, random: condition (5) with θ = 2/m²", "m, random: drawn"});

@@ -36,14 +36,15 @@ struct UnlearningSettings {
   void visit_fields(Visitor&& field) {
     field("authors", authors, "number of invented authors, with 20 questions each",
           config::between(2, static_cast<double>(kMostAuthors)));
-    field("shares", shares, "shares of the authors that are to be forgotten, the last ones");
+    field("shares", shares, "shares of the authors that are to be forgotten, the last ones",
+          config::inner_share());
     field("vocabulary", vocabulary, "tokens, learned from all lines");
     field("dimension", dimension, "dimension of the store's matrix");
     field("network", network, "the GPT and the Mosaic, and how they learn the answers");
     field("unlearning_epochs", unlearning_epochs, "passes over what is to be forgotten",
           config::at_least(0));
     field("unlearning_rate", unlearning_rate, "step size of unlearning");
-    field("beta", beta, "beta of negative preference optimisation");
+    field("beta", beta, "beta of negative preference optimisation", config::above(0));
     field("probes", probes, "maximum number of questions asked of each set", config::at_least(1));
   }
 };
@@ -300,14 +301,11 @@ void check_unlearning(const UnlearningSettings& settings) {
   memo::check_config({.dimension = settings.dimension, .vocabulary = settings.vocabulary});
   check_list("shares", settings.shares);
   for (const double share : settings.shares) {
-    if (!(share > 0 && share < 1))
-      throw UsageError("shares has {}; expected numbers between 0 and 1", share);
     if (retained_of(settings.authors, share) == 0)
       throw UsageError(
           "shares has {}, which is all of {} authors; expected a share that leaves at least one",
           share, settings.authors);
   }
-  if (!(settings.beta > 0)) throw UsageError("beta is {}, expected more than 0", settings.beta);
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ struct NetworkSettings {
     field("heads", heads, "memories per unit, attention heads");
     field("channels", channels, "width of each network");
     field("window", window, "tokens of a training window");
-    field("dropout", dropout, "probability, in all");
+    field("dropout", dropout, "probability, in all", config::below(1));
     field("parameterisation", parameterisation, "which published form of the Memory Mosaic");
     field("precision", precision, "number format of matrix products");
   }

@@ -71,7 +71,7 @@ struct RegBenchSettings {
           "training languages that are measured on new strings of the same (0: leave out)");
     field("held_out", held_out, "validation sequences, and as many test sequences");
     field("search", search, "what is tried for every model and number of languages");
-    field("dropout", dropout, "probability, in all models");
+    field("dropout", dropout, "probability, in all models", config::below(1));
     field("epochs", epochs, "how often each training sequence is read", config::at_least(1));
     field("most_updates", most_updates,
           "maximum number of updates of one training (0: as many as the epochs have)");

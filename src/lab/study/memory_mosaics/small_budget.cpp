@@ -34,7 +34,8 @@ struct SmallBudgetSettings : NetworkSettings {
           "text files or folders; empty: an installed text; stories: generated stories");
     field("sizes", sizes, "channels of the networks");
     field("learning_rates", learning_rates,
-          "those tried for each network; the loss on one half of the validation text decides");
+          "those tried for each network; the loss on one half of the validation text decides",
+          config::above(0));
     field("seeds", seeds,
           "trainings of each network with its best learning rate and another seed, measured on the "
           "other half",
@@ -257,7 +258,7 @@ void small_budget(StudyContext& context) {
       quick_small_budget(), default_small_budget(), paper_small_budget(), kNoSetting);
   check_list("texts", settings.texts);
   check_list("sizes", settings.sizes);
-  check_rates(settings.learning_rates);
+  check_list("learning_rates", settings.learning_rates);
   const auto place = [](size_t text) { return fmt::format("text-{}", text + 1); };
   std::vector<Halves> texts;  // read before any training: one may be missing
   for (size_t i = 0; i < settings.texts.size(); ++i)

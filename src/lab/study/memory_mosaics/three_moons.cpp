@@ -46,7 +46,8 @@ struct ThreeMoonsSettings {
     field("free_steps", free_steps, "predictions from one context", config::at_least(1));
     field("stride", stride, "from one context to the next", config::at_least(1));
     field("dominance", dominance,
-          "share of a row's largest modulus from which on three memories count as disentangled");
+          "share of a row's largest modulus from which on three memories count as disentangled",
+          config::above(0, 1));
   }
 };
 
@@ -236,8 +237,6 @@ void check_moons(const ThreeMoonsSettings& settings) {
   if (settings.free_steps >= settings.task.steps)
     throw UsageError("free_steps is {}, expected fewer than task.steps, {}", settings.free_steps,
                      settings.task.steps);
-  if (!(settings.dominance > 0 && settings.dominance <= 1))
-    throw UsageError("dominance is {}, expected a share above 0 and at most 1", settings.dominance);
   ThreeMoonsConfig task = settings.task;
   task.periods = settings.training_periods;
   ThreeMoons{task};

@@ -17,10 +17,7 @@ Settings settings_of(StudyContext& context, Settings paper,
                      const std::vector<std::string_view>& bound) {
   Settings quick = paper;
   quick.runs = std::min(paper.runs, std::max<int64_t>(4, paper.runs / 10));
-  const Settings settings = context.settings(quick, paper, bound);
-  if (!(settings.alpha > 0))
-    throw UsageError("alpha is {:g}, expected more than 0", settings.alpha);
-  return settings;
+  return context.settings(quick, paper, bound);
 }
 
 theory::WeightedBatch Samples::batch(int64_t size) {

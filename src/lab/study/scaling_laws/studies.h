@@ -33,7 +33,7 @@ struct Settings {
     field("runs", runs, "independent draws of embeddings and samples", config::at_least(1));
     field("inputs", inputs, "number of inputs, N", config::at_least(1));
     field("outputs", outputs, "number of outputs, M", config::between(1, INT32_MAX));
-    field("alpha", alpha, "exponent of the Zipf law");
+    field("alpha", alpha, "exponent of the Zipf law", config::above(0));
   }
 };
 

@@ -28,7 +28,8 @@ struct RecipeSettings {
     field("models", models, "which models are tried");
     field("learning_rates", learning_rates,
           "rates that are tried, each of which falls to a hundredth; the baselines get as many, "
-          "from the lowest to the highest, as the STM has tries");
+          "from the lowest to the highest, as the STM has tries",
+          config::above(0));
     field("alphas", alphas, "STM: where alpha 1, 2 and 3 begin");
     field("slots", slots, "STM: numbers of slots, n_q");
     field("widths", widths, "STM: widths of the memories, d");
@@ -118,7 +119,7 @@ task::TaskTrainingConfig training_of(const StudyContext& context, const RecipeSe
 }
 
 void check_recipes(const RecipeSettings& settings) {
-  check_rates(settings.learning_rates);
+  check_list("learning_rates", settings.learning_rates);
   check_list("alphas", settings.alphas);
   check_list("slots", settings.slots);
   check_list("widths", settings.widths);

@@ -51,7 +51,6 @@ const std::vector<MoonPeriods>& moon_periods(MoonSets sets) {
 ThreeMoons::ThreeMoons(const ThreeMoonsConfig& config)
     : config_(config), sets_(moon_periods(config.sets)) {
   config::check_demands(config, "task");
-  if (config.clip == 0) throw UsageError("task.clip is 0, expected a number above 0");
   if (!config.periods.empty()) sets_ = {checked_periods(config.periods)};
 }
 

@@ -45,7 +45,7 @@ struct ThreeMoonsConfig {
     field("periods", periods, "three periods for all sequences instead, multiples of 0.1",
           config::between(0.1, 1000));
     field("clip", clip, "an error of this size or more counts as this much in the loss",
-          config::at_least(0));
+          config::above(0));
   }
 };
 
