@@ -36,9 +36,8 @@ std::vector<int32_t> zipf_text(int64_t tokens, uint64_t seed) {
 /// matrix, values the token embeddings.
 double simulated_error(const std::vector<int32_t>& text, int64_t d, uint64_t seed) {
   const int64_t part = d / kHeads, n = std::ssize(text) - kHeads;
-  std::vector<float> e(kVocabulary * d), projection(d * part), projected(kVocabulary * part);
-  GaussianField(seed, 0).fill(0, kVocabulary, 0, d, e.data(), d);
-  GaussianField(seed, 1).fill(0, d, 0, part, projection.data(), part);
+  std::vector<float> e = gaussian_rows(kVocabulary, d, seed),
+                     projection = gaussian_rows(d, part, seed, 1), projected(kVocabulary * part);
   for (float& x : e) x /= std::sqrt(static_cast<float>(d));
   for (float& x : projection) x /= std::sqrt(static_cast<float>(part * kHeads));
   multiply(kVocabulary, part, d, e.data(), d, projection.data(), part, 0, projected.data(), part);

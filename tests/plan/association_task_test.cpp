@@ -84,6 +84,7 @@ TEST(RankedLaw, CountsByHand) {
   const RankedLaw law = RankedLaw::counted(std::vector<double>{1, 2, 0, 1});
   EXPECT_EQ(law.inputs(), 3);
   EXPECT_DOUBLE_EQ(law.unseen_mass(1), 0.25 + 2 * 0.25 * 0.75);
+  EXPECT_DOUBLE_EQ(law.unseen_mass(0), 1.0);
 }
 
 TEST(PowerSum, IsExactAlsoWhereTheExponentIsNearOne) {

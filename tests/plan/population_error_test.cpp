@@ -19,9 +19,8 @@ namespace {
 /// Equations (2), (4) and (5) word for word, in double, on the embeddings of `seed`.
 double dense_error(const AssociationTask& task, const std::vector<float>& q, int64_t d,
                    uint64_t seed) {
-  std::vector<float> e(task.law.size() * d), u(task.outputs * d);
-  GaussianField(seed, 0).fill(0, task.inputs(), 0, d, e.data(), d);
-  GaussianField(seed, 1).fill(0, task.outputs, 0, d, u.data(), d);
+  const std::vector<float> e = gaussian_rows(task.inputs(), d, seed);
+  std::vector<float> u = gaussian_rows(task.outputs, d, seed, 1);
   for (int32_t y = 0; y < task.outputs; ++y) {
     double squares = 0;
     for (int64_t j = 0; j < d; ++j) squares += double{u[y * d + j]} * u[y * d + j];

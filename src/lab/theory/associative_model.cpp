@@ -18,8 +18,7 @@ constexpr uint64_t kMemoryStream = 3;
 constexpr double kNormFloor = 1e-6;
 
 std::vector<float> scaled_field(uint64_t seed, uint64_t stream, int64_t rows, int64_t dimension) {
-  std::vector<float> values(rows * dimension);
-  GaussianField(seed, stream).fill(0, rows, 0, dimension, values.data(), dimension);
+  std::vector<float> values = gaussian_rows(rows, dimension, seed, stream);
   const float scale = 1 / std::sqrt(static_cast<float>(dimension));
   for (float& value : values) value *= scale;
   return values;
@@ -43,25 +42,6 @@ void check_batch(const AssociationTask& task, const WeightedBatch& batch) {
                  batch.weights.size());
   for (const int32_t x : batch.inputs)
     check_argument(x >= 0 && x < task.inputs(), "model_gradient: input {} of {}", x, task.inputs());
-}
-
-/// Turns the logits [rows, M] into weight * (p - onehot(f(x))); returns the loss.
-template <typename T>
-double softmax_residuals(const AssociationTask& task, const WeightedBatch& batch,
-                         std::vector<T>& logits) {
-  double loss = 0;
-  const size_t outputs = task.outputs;
-  for (size_t row = 0; row < batch.inputs.size(); ++row) {
-    T* line = logits.data() + row * outputs;
-    const int32_t right = task.output[batch.inputs[row]];
-    const T largest = *std::max_element(line, line + outputs), right_logit = line[right];
-    T total = 0;
-    for (size_t y = 0; y < outputs; ++y) total += line[y] = std::exp(line[y] - largest);
-    loss += batch.weights[row] * (std::log(double{total}) - double{right_logit - largest});
-    for (size_t y = 0; y < outputs; ++y) line[y] *= static_cast<T>(batch.weights[row]) / total;
-    line[right] -= static_cast<T>(batch.weights[row]);
-  }
-  return loss;
 }
 
 /// v / sqrt(v . v + 1e-6), row by row; returns the roots.
@@ -173,7 +153,11 @@ ModelGradient<T> model_gradient(const AssociationTask& task, const AssociativeMo
   BatchReads<T> read = read_batch(task, model, batch, options);
   ModelGradient<T> gradient;
   std::vector<T>& residuals = read.logits;  // become C [rows, M]
-  gradient.loss = softmax_residuals(task, batch, residuals);
+  for (int64_t row = 0; row < rows; ++row) {
+    const float weight = batch.weights[row];
+    gradient.loss += weight * softmax_residual(std::span(residuals).subspan(row * M, M),
+                                               task.output[batch.inputs[row]], T{weight});
+  }
 
   std::vector<T> at_read;  // dL/dv [rows, d]
   if (options.inputs || options.layer_norm) at_read = product(rows, d, M, residuals.data(), u);

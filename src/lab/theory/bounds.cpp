@@ -35,13 +35,6 @@ double largest_energy(const AssociationTask& task, std::span<const float> weight
 
 }  // namespace
 
-double unseen_mass(std::span<const double> law, double samples) {
-  double mass = 0;
-  for (auto p = law.rbegin(); p != law.rend(); ++p)
-    if (*p < 1) mass += *p * std::exp(samples * std::log1p(-*p));
-  return samples == 0 ? 1.0 : mass;
-}
-
 double unseen_mass_rate(double alpha, double samples) {
   check_exponent(alpha, "unseen_mass_rate");
   return std::pow(std::riemann_zeta(alpha), -1 / alpha) * std::tgamma(1 - 1 / alpha) / alpha *

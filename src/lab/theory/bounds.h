@@ -9,10 +9,6 @@
 /// "error = constant * d^-exponent" up to logarithms.
 namespace tessera::theory {
 
-/// Proposition 1, left side of (6): the mass of what T samples have not shown, the error of a
-/// memory without limit. Sum over x of p (1 - p)^T.
-double unseen_mass(std::span<const double> law, double samples);
-
 /// Proposition 1 with its constant, N infinite: C^(1/alpha) Gamma(1 - 1/alpha) / alpha
 /// * T^(-1 + 1/alpha), C = 1 / zeta(alpha). Throws UsageError unless alpha > 1.
 double unseen_mass_rate(double alpha, double samples);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "lab/theory/dense_products.h"
 #include "tessera/base/error.h"
 #include "tessera/plan/gaussian_field.h"
 #include "tessera/plan/population_error.h"
@@ -28,18 +29,6 @@ std::vector<double> products(std::span<const double> a, std::span<const double> 
   return result;
 }
 
-/// In place: scores [M] -> the derivative of -log softmax(sharpness * scores)[right] by the scores.
-/// Returns the negative logarithm.
-double softmax_gradient(std::span<double> scores, int32_t right, double sharpness) {
-  const double most = *std::max_element(scores.begin(), scores.end());
-  const double gap = sharpness * (most - scores[right]);
-  double sum = 0;
-  for (double& score : scores) sum += score = std::exp(sharpness * (score - most));
-  for (double& score : scores) score *= sharpness / sum;
-  scores[right] -= sharpness;
-  return gap + std::log(sum);
-}
-
 double best_sharpness(const AssociationTask& task, std::span<const double> found,
                       std::span<const double> outputs, int64_t d) {
   double best = 0, least = INFINITY;
@@ -59,8 +48,7 @@ std::vector<double> found_outputs(const AssociationTask& task, std::span<const f
   check_argument(std::ssize(weights) == N, "found_outputs: {} weights for {} inputs",
                  weights.size(), N);
   check_argument(d >= 1, "found_outputs: dimension {}; at least 1 is needed", d);
-  std::vector<float> drawn(N * d);
-  GaussianField(seed, kInputStream).fill(0, N, 0, d, drawn.data(), d);
+  const std::vector<float> drawn = gaussian_rows(N, d, seed, kInputStream);
   const std::vector<double> e(drawn.begin(), drawn.end());
   std::vector<double> sums(M * d);  // of q(x) e_x / d, by output
   for (int64_t x = 0; x < N; ++x)
@@ -100,7 +88,8 @@ OutputLoss output_loss(const AssociationTask& task, std::span<const double> foun
   std::vector<double> by_product(M * M);  // derivative by <u_y', u_y>
   for (int64_t x = 0; x < N; ++x) {
     const auto gradient = std::span(scores).subspan(x * M, M);
-    loss.nats += task.law[x] * softmax_gradient(gradient, task.output[x], sharpness);
+    for (double& score : gradient) score *= sharpness;
+    loss.nats += task.law[x] * softmax_residual(gradient, task.output[x], sharpness);
     for (int64_t k = 0; k < M; ++k)
       for (int64_t y = 0; y < M; ++y)
         by_product[k * M + y] += task.law[x] * found[x * M + k] * gradient[y];

@@ -1,7 +1,5 @@
 #include "lab/theory/general_weights.h"
 
-#include <cmath>
-#include <numeric>
 #include <vector>
 
 #include "lab/theory/associative_model.h"
@@ -14,18 +12,6 @@
 namespace tessera::theory {
 namespace {
 
-/// G = U U^T of M random directions. [M, M]
-std::vector<float> gram_of_outputs(int64_t outputs, int64_t d, uint64_t seed) {
-  std::vector<float> u(outputs * d);
-  GaussianField(seed, kOutputStream).fill(0, outputs, 0, d, u.data(), d);
-  for (int64_t y = 0; y < outputs; ++y) {
-    float* line = u.data() + y * d;
-    const float length = std::sqrt(std::inner_product(line, line + d, line, 0.0f));
-    for (int64_t j = 0; j < d; ++j) line[j] /= length;
-  }
-  return gram_matrix(u, outputs, d);
-}
-
 /// Answers [M, M] of what is stored for output z (row) to u_y (column).
 std::vector<float> answers_of(OutputWeights weights, int64_t outputs, int64_t d, uint64_t seed) {
   const size_t M = outputs;
@@ -34,7 +20,7 @@ std::vector<float> answers_of(OutputWeights weights, int64_t outputs, int64_t d,
     for (size_t y = 0; y < M; ++y) answers[y * M + y] = 1;
     return answers;
   }
-  answers = gram_of_outputs(outputs, d, seed);
+  answers = gram_matrix(random_directions(outputs, d, seed, kOutputStream), outputs, d);
   if (weights != OutputWeights::kCentred) return answers;
   for (size_t y = 0; y < M; ++y) {
     double mean = 0;
@@ -62,8 +48,8 @@ double general_weights_error(const AssociationTask& task, OutputWeights weights,
                  task.outputs, dimension);
   const SerialBlas serial_blas;
   const int64_t N = task.inputs(), M = task.outputs, d = dimension;
-  std::vector<float> e(N * d), sums(M * d, 0.0f);
-  GaussianField(seed, kInputStream).fill(0, N, 0, d, e.data(), d);
+  const std::vector<float> e = gaussian_rows(N, d, seed, kInputStream);
+  std::vector<float> sums(M * d, 0.0f);
   for (int64_t x = 0; x < N; ++x)
     for (int64_t j = 0; j < d; ++j) sums[task.output[x] * d + j] += e[x * d + j];
   const auto reads = product_with_transposed(N, M, d, e.data(), sums.data());

@@ -45,12 +45,8 @@ ScoreDescent::ScoreDescent(const AssociationTask& task, const AssociativeModel<f
 
 void ScoreDescent::residual(int32_t input, float weight, float* out) const {
   const int64_t M = task_.outputs;
-  const float* line = scores_.data() + input * M;
-  const float largest = *std::max_element(line, line + M);
-  float total = 0;
-  for (int64_t y = 0; y < M; ++y) total += out[y] = std::exp(line[y] - largest);
-  for (int64_t y = 0; y < M; ++y) out[y] *= -weight / total;
-  out[task_.output[input]] += weight;
+  std::copy_n(scores_.begin() + input * M, M, out);
+  softmax_residual(std::span(out, M), task_.output[input], -weight);
 }
 
 void ScoreDescent::step(int32_t input, double step_size) {

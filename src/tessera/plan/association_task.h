@@ -66,7 +66,8 @@ class RankedLaw {
 
   int64_t inputs() const { return inputs_; }  ///< N
 
-  /// Sum over x of p (1 - p)^T.
+  /// The mass of what T samples have not shown, the error of a memory without limit: the sum over x
+  /// of p (1 - p)^T (Cabannes et al. 2024, left side of (6)).
   double unseen_mass(double samples) const;
 
   /// Inputs of equal probability, the most frequent first.

@@ -164,4 +164,10 @@ void GaussianField::fill(int64_t first_row, int64_t rows, int64_t first_column, 
   fill_block(seed_, stream_, first_row, rows, first_column, columns, out, stride);
 }
 
+std::vector<float> gaussian_rows(int64_t rows, int64_t columns, uint64_t seed, uint64_t stream) {
+  std::vector<float> field(rows * columns);
+  GaussianField(seed, stream).fill(0, rows, 0, columns, field.data(), columns);
+  return field;
+}
+
 }  // namespace tessera::theory

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 namespace tessera::theory {
 
@@ -25,5 +26,8 @@ class GaussianField {
   uint64_t seed_;
   uint64_t stream_;
 };
+
+/// The first rows and columns of a field, [rows, columns].
+std::vector<float> gaussian_rows(int64_t rows, int64_t columns, uint64_t seed, uint64_t stream = 0);
 
 }  // namespace tessera::theory

@@ -100,19 +100,6 @@ std::vector<std::vector<float>> class_sums(const AssociationTask& task,
   return sums;
 }
 
-/// Unit vectors: the prefixes of a Gaussian field, [M, d].
-std::vector<float> output_embeddings(int32_t outputs, int64_t dimension, uint64_t seed) {
-  std::vector<float> u(outputs * dimension);
-  GaussianField(seed, kOutputStream).fill(0, outputs, 0, dimension, u.data(), dimension);
-  for (int32_t y = 0; y < outputs; ++y) {
-    float* line = u.data() + y * dimension;
-    const double squares = std::inner_product(line, line + dimension, line, 0.0);
-    const float scale = static_cast<float>(1.0 / std::sqrt(squares));
-    for (int64_t j = 0; j < dimension; ++j) line[j] *= scale;
-  }
-  return u;
-}
-
 /// Turns the class sums of one memory and dimension into logits of any block of inputs.
 class Decoder {
  public:
@@ -202,11 +189,11 @@ void check_memory(const AssociationTask& task, const SimulatedMemory& memory) {
 
 }  // namespace
 
-std::vector<float> random_directions(int64_t count, int64_t dimension, uint64_t seed) {
+std::vector<float> random_directions(int64_t count, int64_t dimension, uint64_t seed,
+                                     uint64_t stream) {
   check_argument(count >= 0 && dimension >= 1, "random_directions: {} vectors in {} dimensions",
                  count, dimension);
-  std::vector<float> u(count * dimension);
-  GaussianField(seed).fill(0, count, 0, dimension, u.data(), dimension);
+  std::vector<float> u = gaussian_rows(count, dimension, seed, stream);
   for (int64_t z = 0; z < count; ++z) {
     float* line = u.data() + z * dimension;
     const double length = std::sqrt(std::inner_product(line, line + dimension, line, 0.0));
@@ -233,7 +220,8 @@ std::vector<std::vector<double>> population_errors(const AssociationTask& task,
   std::vector<size_t> offset(memories.size() + 1, 0);
   for (size_t k = 0; k < memories.size(); ++k) {
     for (const int64_t d : memories[k].dimensions)
-      decoders[k].emplace_back(sums[k].data(), widest, output_embeddings(task.outputs, d, seed),
+      decoders[k].emplace_back(sums[k].data(), widest,
+                               random_directions(task.outputs, d, seed, kOutputStream),
                                task.outputs, d);
     offset[k + 1] = offset[k] + memories[k].dimensions.size();
   }

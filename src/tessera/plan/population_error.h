@@ -12,9 +12,10 @@ namespace tessera::theory {
 /// The streams of random numbers (see GaussianField) of e_x and u_y.
 constexpr uint64_t kInputStream = 0, kOutputStream = 1;
 
-/// `count` independent uniform directions in d dimensions, unit length, drawn from `seed`.
-/// [count, d]
-std::vector<float> random_directions(int64_t count, int64_t dimension, uint64_t seed);
+/// `count` independent uniform directions in d dimensions: the first rows of a Gaussian field at
+/// unit length. [count, d]
+std::vector<float> random_directions(int64_t count, int64_t dimension, uint64_t seed,
+                                     uint64_t stream = 0);
 
 /// One memory to simulate: W = sum over x of q(x) u_f(x) e_x^T (Cabannes et al. 2024, eq. 4),
 /// decoded in each of `dimensions`.

@@ -3,12 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <numeric>
-
 #include "tessera/base/error.h"
 #include "tessera/plan/association_task.h"
-#include "tessera/plan/gaussian_field.h"
 #include "tessera/plan/population_error.h"
 
 namespace tessera::theory {
@@ -48,12 +44,7 @@ TEST(Compensation, ScoresAreThoseOfTheMemory) {
   const auto weights = scheme_weights({.rho = 0.5, .stored = 15}, task.law);
   const std::vector<SimulatedMemory> memory = {{weights, {kD}}};
   for (uint64_t seed = 0; seed < 20; ++seed) {
-    std::vector<float> u(4 * kD);
-    GaussianField(seed, kOutputStream).fill(0, 4, 0, kD, u.data(), kD);
-    for (auto row = u.begin(); row != u.end(); row += kD) {
-      const float length = std::sqrt(std::inner_product(row, row + kD, row, 0.0f));
-      for (int64_t j = 0; j < kD; ++j) row[j] /= length;
-    }
+    const auto u = random_directions(4, kD, seed, kOutputStream);
     EXPECT_EQ(error_of(task, found_outputs(task, weights, kD, seed),
                        std::vector<double>(u.begin(), u.end()), kD),
               population_errors(task, memory, seed)[0][0]);

@@ -45,8 +45,7 @@ TEST(ClassNoise, MakesTheRatioDecoderErrLess) {
   std::vector<double> prior(V, 0.0), theory(V, 0.0);
   for (int32_t& y : answer) prior[y = table.draw(random)] += 1.0 / n;
   const auto u = random_directions(V, d, 1);
-  std::vector<float> keys(n * d), w(d * d, 0.0f);
-  GaussianField(2).fill(0, n, 0, d, keys.data(), d);
+  std::vector<float> keys = gaussian_rows(n, d, 2), w(d * d, 0.0f);
   for (float& k : keys) k /= std::sqrt(static_cast<float>(d));
   std::vector<float> values(n * d), read(n * d), scores(n * V);  // W = values^T keys
   for (int64_t x = 0; x < n; ++x) std::copy_n(u.begin() + answer[x] * d, d, values.begin() + x * d);

@@ -193,11 +193,12 @@ void other_laws(StudyContext& context) {
     const auto errors = measured_each(
         context, one.name, settings.runs, samples,
         [&](int64_t count, uint64_t seed) { return unseen_in_run(one, count, seed); });
+    const RankedLaw ranked = RankedLaw::counted(one.law);
     std::vector<double> rates;
     for (size_t k = 0; k < T.size(); ++k) {
       rates.push_back(one.rate(T[k]));
       table.add_row({one.name, samples[k], Cell::significant(rates[k], 3),
-                     Cell::significant(unseen_mass(one.law, T[k]), 3), mean_cell(errors[k]),
+                     Cell::significant(ranked.unseen_mass(T[k]), 3), mean_cell(errors[k]),
                      error_cell(errors[k])});
     }
     add_curve(context.results(), one.name, T, errors);

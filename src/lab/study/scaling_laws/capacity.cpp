@@ -322,9 +322,8 @@ DecoderErrors decode_all(int64_t outputs, int64_t pairs, int64_t d, double alpha
   for (const double count : counts) prior.push_back(count / static_cast<double>(pairs));
 
   const auto u = random_directions(outputs, d, seed);
-  std::vector<float> keys(pairs * d), values(keys.size()), read(keys.size()), w(d * d),
-      scores(pairs * outputs);
-  GaussianField(seed, 3).fill(0, pairs, 0, d, keys.data(), d);
+  std::vector<float> keys = gaussian_rows(pairs, d, seed, 3), values(keys.size()),
+                     read(keys.size()), w(d * d), scores(pairs * outputs);
   for (float& k : keys) k /= std::sqrt(static_cast<float>(d));
   for (int64_t x = 0; x < pairs; ++x)
     std::copy_n(u.begin() + answer[x] * d, d, values.begin() + x * d);
