@@ -118,8 +118,7 @@ TEST(DrawnError, OutputsWithNothingStoredAreSeldomAnswered) {
 
 TEST(DrawnError, OfBalancedOutputsIsThatOfAStoredItem) {
   const DrawnError error = drawn_error(std::vector<StoredChance>{{12, 1.0 / 12, 1}}, 4, 30);
-  EXPECT_NEAR(error.stored,
-              stored_item_error(OutputLaw::balanced(4), 12, 30, RivalScores::kIndependent), 1e-9);
+  EXPECT_NEAR(error.stored, stored_item_error(4, 12, 30, RivalScores::kIndependent), 1e-9);
   EXPECT_EQ(error.not_stored, 0);
 }
 
@@ -141,8 +140,7 @@ TEST(DrawnError, CountsLaterRanks) {
   const DrawnError few = drawn_error(std::vector<StoredChance>{{10000, 1e-4, 5e-3}}, 10, 60);
   EXPECT_NEAR(many.stored / few.stored, 1, 0.01);
   EXPECT_NEAR(many.not_stored, few.not_stored, 1e-3);
-  EXPECT_GT(many.stored,
-            1.1 * stored_item_error(OutputLaw::balanced(10), 50, 60, RivalScores::kIndependent));
+  EXPECT_GT(many.stored, 1.1 * stored_item_error(10, 50, 60, RivalScores::kIndependent));
 }
 
 TEST(DrawnError, OfNothingAndOfOneOutput) {

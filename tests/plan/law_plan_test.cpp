@@ -34,7 +34,7 @@ TEST(LawPlan, ForAnErrorIsThatOfThePlanner) {
   EXPECT_EQ(plan.schemes[0].error, memory.error);
   for (size_t k = 1; k < 5; ++k) EXPECT_GT(plan.schemes[k].error, memory.error);
   ASSERT_EQ(plan.holds.size(), 3u);
-  EXPECT_EQ(plan.holds[1].items, capacity(OutputLaw::balanced(5), memory.dimension, 0.01));
+  EXPECT_EQ(plan.holds[1].items, capacity(5, memory.dimension, 0.01));
 }
 
 TEST(LawPlan, CountsTheNumbersOfTheWidestMatrix) {

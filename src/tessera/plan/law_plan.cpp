@@ -129,10 +129,9 @@ void compare_schemes(const PlannedLaw& law, LawPlan& plan, const OnShare& on_pro
     errors.push_back({name, std::min(1.0, plan.memory.unseen_error + error)});
   }
   plan.schemes = std::move(errors);
-  const OutputLaw outputs = OutputLaw::balanced(plan.outputs);
   plan.holds.clear();
   for (const double error : {0.001, 0.01, 0.1})
-    plan.holds.push_back({error, capacity(outputs, dimension, error)});
+    plan.holds.push_back({error, capacity(plan.outputs, dimension, error)});
 }
 
 using config::Json;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <utility>
 
 #include "tessera/base/error.h"
@@ -28,73 +27,41 @@ void check_error(double error, const char* function) {
                  "{}: an error of {} is asked for; it must lie between 0 and 1", function, error);
 }
 
-}  // namespace
-
-OutputLaw OutputLaw::balanced(int64_t outputs) {
-  check_argument(outputs >= 1, "OutputLaw: {} outputs; at least one is needed", outputs);
-  OutputLaw law;
-  law.outputs_ = outputs;
-  return law;
+void check_outputs(int64_t outputs) {
+  check_argument(outputs >= 1, "{} outputs; at least one is needed", outputs);
 }
 
-OutputLaw OutputLaw::counted(std::span<const double> counts) {
-  double total = 0;
-  std::map<double, double> outputs_with;
-  for (const double count : counts) {
-    check_argument(count >= 0 && std::isfinite(count), "OutputLaw: {} is not a count", count);
-    total += count;
-    outputs_with[count] += 1;
-  }
-  check_argument(total > 0, "OutputLaw: none of the {} outputs was counted", counts.size());
-  OutputLaw law;
-  law.outputs_ = counts.size();
-  // Shares within 1 % join, so that a long vocabulary has some hundred groups.
-  for (const auto& [count, outputs] : outputs_with) {
-    const double share = count / total;
-    if (!law.shares_.empty() && share < 1.01 * law.shares_.back().share) {
-      Share& last = law.shares_.back();
-      last.share = (last.share * last.outputs + share * outputs) / (last.outputs + outputs);
-      last.outputs += outputs;
-    } else {
-      law.shares_.push_back({outputs, share});
-    }
-  }
-  return law;
-}
-
-MemorySummary OutputLaw::memory(double stored) const {
+/// The energies of P equally weighted associations that M outputs share evenly.
+MemorySummary balanced_memory(double outputs, double stored) {
   MemorySummary memory;
-  const auto add = [&](double outputs, double energy) {
-    if (outputs <= 0) return;
+  const double each = std::floor(stored / outputs), fuller = stored - each * outputs;
+  for (const auto& [count, energy] :
+       {OutputGroup{fuller, each + 1}, OutputGroup{outputs - fuller, each}}) {
+    if (count <= 0) continue;
     if (energy > 0)
-      memory.inputs.push_back({.mass = outputs * energy / stored,
+      memory.inputs.push_back({.mass = count * energy / stored,
                                .weight = 1,
-                               .class_energy = std::max(0.0, energy - 1),
+                               .class_energy = energy - 1,
                                .output_group = static_cast<int32_t>(memory.outputs.size())});
-    memory.outputs.push_back({outputs, energy});
-  };
-  if (shares_.empty()) {
-    const double each = std::floor(stored / outputs_), fuller = stored - each * outputs_;
-    add(fuller, each + 1);
-    add(outputs_ - fuller, each);
-    return memory;
+    memory.outputs.push_back({count, energy});
   }
-  for (const Share& share : shares_) add(share.outputs, share.share * stored);
   return memory;
 }
 
-double stored_item_error(const OutputLaw& outputs, double stored, int64_t dimension,
-                         RivalScores scores) {
-  if (stored <= 0) return 1 - 1 / outputs.outputs();
+}  // namespace
+
+double stored_item_error(int64_t outputs, double stored, int64_t dimension, RivalScores scores) {
+  check_outputs(outputs);
+  if (stored <= 0) return 1 - 1.0 / outputs;
   // Without the parallel loop of predicted_error: a plan calls this some hundred times.
-  const MemorySummary memory = outputs.memory(stored);
+  const MemorySummary memory = balanced_memory(outputs, stored);
   double error = 0;
   for (const InputGroup& input : memory.inputs)
     error += input.mass * (1 - predicted_recall(memory, input, dimension, scores));
   return error;
 }
 
-int64_t capacity(const OutputLaw& outputs, int64_t dimension, double error) {
+int64_t capacity(int64_t outputs, int64_t dimension, double error) {
   check_error(error, "capacity");
   check_argument(dimension >= 2, "capacity: dimension {}; at least 2 is needed", dimension);
   // Independent scores, which cost least, find the place; coupled ones go on from there.
@@ -121,19 +88,18 @@ int64_t capacity(const OutputLaw& outputs, int64_t dimension, double error) {
 namespace {
 
 /// Writes the errors of a plan's P: of balanced outputs, an input that is not stored guessed.
-void predict_balanced(MemoryPlan& plan, const StoredMass& masses, const OutputLaw& outputs,
+void predict_balanced(MemoryPlan& plan, const StoredMass& masses, int64_t outputs,
                       RivalScores scores) {
   plan.stored_item_error = stored_item_error(outputs, plan.stored, plan.dimension, scores);
-  const double mass = masses.of(plan.stored), guessed = 1 - 1 / outputs.outputs();
+  const double mass = masses.of(plan.stored), guessed = 1 - 1.0 / outputs;
   plan.error = mass * plan.stored_item_error + (1 - mass) * guessed;
 }
 
 /// The same of the outputs as the samples fill them, which drawn_error predicts from independent
 /// scores; what coupled ones change, they change as in balanced outputs.
-void predict_drawn(MemoryPlan& plan, const StoredMass& masses, const OutputLaw& outputs) {
+void predict_drawn(MemoryPlan& plan, const StoredMass& masses, int64_t outputs) {
   const double stored = plan.stored;
-  const DrawnError drawn = drawn_error(masses.chances(plan.stored),
-                                       static_cast<int64_t>(outputs.outputs()), plan.dimension);
+  const DrawnError drawn = drawn_error(masses.chances(plan.stored), outputs, plan.dimension);
   const double independent =
       stored_item_error(outputs, stored, plan.dimension, RivalScores::kIndependent);
   const double coupled = stored_item_error(outputs, stored, plan.dimension, RivalScores::kCoupled);
@@ -143,8 +109,8 @@ void predict_drawn(MemoryPlan& plan, const StoredMass& masses, const OutputLaw& 
   plan.error = mass * plan.stored_item_error + (1 - mass) * drawn.not_stored;
 }
 
-MemoryPlan best_memory_with(const StoredMass& masses, const RankedLaw& law,
-                            const OutputLaw& outputs, int64_t dimension, double samples) {
+MemoryPlan best_memory_with(const StoredMass& masses, const RankedLaw& law, int64_t outputs,
+                            int64_t dimension, double samples) {
   const auto plan_with = [&](int64_t stored) {
     MemoryPlan plan{.samples = samples, .dimension = dimension, .stored = stored};
     predict_balanced(plan, masses, outputs, RivalScores::kIndependent);
@@ -170,13 +136,12 @@ MemoryPlan best_memory_with(const StoredMass& masses, const RankedLaw& law,
   const double centre = best.stored;
   walk(centre / 1.3, std::min(limit, centre * 1.3), 1.02);
 
-  const double places = best.stored / outputs.outputs();
+  const double places = 1.0 * best.stored / outputs;
   if (places <= kUnevenPlaces && best.stored <= kMostDrawn)
     predict_drawn(best, masses, outputs);
   else
     predict_balanced(best, masses, outputs, RivalScores::kCoupled);
-  if (!std::isinf(samples))
-    best.unseen_error = law.unseen_mass(samples) * (1 - 1 / outputs.outputs());
+  if (!std::isinf(samples)) best.unseen_error = law.unseen_mass(samples) * (1 - 1.0 / outputs);
   return best;
 }
 
@@ -185,14 +150,14 @@ MemoryPlan best_memory_with(const StoredMass& masses, const RankedLaw& law,
 MemoryPlan best_memory(const RankedLaw& law, int64_t outputs, int64_t dimension, double samples) {
   check_argument(dimension >= 2 && dimension <= kMostDimension,
                  "best_memory: dimension {}, expected 2 to {}", dimension, kMostDimension);
-  return best_memory_with(StoredMass(law, samples), law, OutputLaw::balanced(outputs), dimension,
-                          samples);
+  check_outputs(outputs);
+  return best_memory_with(StoredMass(law, samples), law, outputs, dimension, samples);
 }
 
 MemoryPlan plan_memory(const RankedLaw& law, int64_t outputs, double error) {
   check_error(error, "plan_memory");
-  const OutputLaw balanced = OutputLaw::balanced(outputs);
-  const double guessed = 1 - 1 / balanced.outputs();
+  check_outputs(outputs);
+  const double guessed = 1 - 1.0 / outputs;
   const auto enough_samples = [&](int64_t samples) {
     return guessed * law.unseen_mass(samples) <= kUnseenShare * error;
   };
@@ -204,7 +169,7 @@ MemoryPlan plan_memory(const RankedLaw& law, int64_t outputs, double error) {
 
   const StoredMass masses(law, samples);
   const auto best_in = [&](int64_t dimension) {
-    return best_memory_with(masses, law, balanced, dimension, samples);
+    return best_memory_with(masses, law, outputs, dimension, samples);
   };
   const auto dimension =
       smallest_up_to(2, kWidest, [&](int64_t wide) { return best_in(wide).error <= error; });

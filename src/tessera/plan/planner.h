@@ -15,36 +15,16 @@
 
 namespace tessera::theory {
 
-/// How often each output is the right one, in groups of equal share.
-class OutputLaw {
- public:
-  /// M outputs with the same number of inputs each. Throws UsageError unless M >= 1.
-  static OutputLaw balanced(int64_t outputs);
-  /// From how many stored associations each output has; zeros count as outputs, too.
-  static OutputLaw counted(std::span<const double> counts);
-
-  double outputs() const { return outputs_; }  ///< M
-
-  /// The energies of P equally weighted associations.
-  MemorySummary memory(double stored) const;
-
- private:
-  struct Share {
-    double outputs = 0, share = 0;  ///< how many, and the part of all associations of each
-  };
-  std::vector<Share> shares_;  // none where the outputs are balanced
-  double outputs_ = 0;
-};
-
-/// Expected error of reading one of P equally weighted associations in dimension d: the chance that
-/// another of the M correlated scores is the largest.
-double stored_item_error(const OutputLaw& outputs, double stored, int64_t dimension,
+/// Expected error of reading one of P equally weighted associations in dimension d, of which M
+/// outputs have equally many (one more or less): the chance that another of the M correlated scores
+/// is the largest. Throws UsageError unless M >= 1.
+double stored_item_error(int64_t outputs, double stored, int64_t dimension,
                          RivalScores scores = RivalScores::kCoupled);
 
 /// The largest P for which stored_item_error is at most `error`; 0 if not even one can be read so,
 /// more than 2^50 if no limit was found, as with one output.
-/// Throws UsageError unless 0 < error < 1 and dimension >= 2.
-int64_t capacity(const OutputLaw& outputs, int64_t dimension, double error);
+/// Throws UsageError unless M >= 1, 0 < error < 1 and dimension >= 2.
+int64_t capacity(int64_t outputs, int64_t dimension, double error);
 
 /// A memory that keeps the P most frequent of T samples with equal weight (Cabannes et al. 2024,
 /// eq. 12 with rho = 0).
@@ -96,9 +76,9 @@ struct PlannedLaw {
   std::function<AssociationTask()> task;  ///< for simulation
 };
 
-/// p(x) proportional to x^-alpha over `inputs` inputs. Throws as zipf_task and OutputLaw do.
+/// p(x) proportional to x^-alpha over `inputs` inputs. Throws as zipf_task does.
 PlannedLaw planned_zipf_law(int64_t inputs, int64_t outputs, double alpha);
-/// From counts in any order. Throws as counted_task and OutputLaw do.
+/// From counts in any order. Throws as counted_task does.
 PlannedLaw planned_counts(std::span<const double> counts, int64_t outputs, const std::string& name);
 
 /// Predicted error of one of the schemes (10)-(12).

@@ -281,8 +281,8 @@ void error_per_item(StudyContext& context) {
       return simulated_item_error(c, settings.runs, settings.most_runs,
                                   run_seed(context.seed(), done));
     });
-    const OutputLaw outputs = OutputLaw::balanced(c.outputs);
-    const double predicted = stored_item_error(outputs, static_cast<double>(c.stored), c.dimension);
+    const double predicted =
+        stored_item_error(c.outputs, static_cast<double>(c.stored), c.dimension);
     table.add_row({c.outputs, c.dimension, c.stored, Cell::significant(predicted, 3),
                    mean_cell(simulated), error_cell(simulated), simulated.runs,
                    simulated.mean > 0 ? Cell::fixed(predicted / simulated.mean, 3) : Cell(),
@@ -339,7 +339,14 @@ DecoderErrors decode_all(int64_t outputs, int64_t pairs, int64_t d, double alpha
     errors.plain += (std::max_element(line.begin(), line.end()) - line.begin() != answer[x]) / n;
     errors.ratio += (likelihood_ratio_answer(line, noise, prior) != answer[x]) / n;
   }
-  errors.predicted = stored_item_error(OutputLaw::counted(counts), static_cast<double>(pairs), d);
+  MemorySummary memory;  // the energy of an output is how many pairs it has
+  group_outputs(counts, memory.outputs);
+  for (const auto& [count, energy] : memory.outputs)
+    memory.inputs.push_back({.mass = count * energy / static_cast<double>(pairs),
+                             .weight = 1,
+                             .class_energy = std::max(0.0, energy - 1),
+                             .output_group = static_cast<int32_t>(memory.inputs.size())});
+  errors.predicted = predicted_error(memory, d);
   return errors;
 }
 
