@@ -6,7 +6,7 @@
 
 #include "lab/study/scaling_laws/studies.h"
 #include "lab/theory/bounds.h"
-#include "lab/theory/marginal_error.h"
+#include "lab/theory/simulated_errors.h"
 #include "tessera/base/error.h"
 #include "tessera/base/progress.h"
 #include "tessera/plan/association_task.h"

@@ -6,8 +6,7 @@
 #include <numeric>
 
 #include "lab/study/scaling_laws/studies.h"
-#include "lab/theory/embedding_models.h"
-#include "lab/theory/general_weights.h"
+#include "lab/theory/simulated_errors.h"
 #include "tessera/base/error.h"
 #include "tessera/base/progress.h"
 #include "tessera/plan/association_task.h"

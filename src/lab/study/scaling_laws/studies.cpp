@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lab/theory/marginal_error.h"
+#include "lab/theory/simulated_errors.h"
 #include "tessera/base/error.h"
 #include "tessera/plan/parallel.h"
 
