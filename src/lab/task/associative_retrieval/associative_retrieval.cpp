@@ -49,8 +49,7 @@ double most_frequent_digit_share(int64_t draws) {
 }
 
 AssociativeRetrieval::AssociativeRetrieval(const AssociativeRetrievalConfig& config)
-    : config_(config) {
-  config::check_demands(config, "task");
+    : ConfiguredTask(config) {
   check_range(config.pairs, 1, config.keys, "task.pairs");
   check_range(config.min_pairs, 0, config.pairs, "task.min_pairs");
 }

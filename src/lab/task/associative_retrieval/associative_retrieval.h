@@ -25,7 +25,7 @@ struct AssociativeRetrievalConfig {
 /// a letter and a digit, then a letter again; which digit came with it? `c9k8j3f1??c` asks for 9.
 /// Input tokens: digits 0 … 9, keys 10 … 9 + keys, and `?` last; 2 · pairs + 3 of them. Keys of a
 /// sample differ, digits are independent. The answer is one of ten classes at the last token.
-class AssociativeRetrieval : public SequenceTask {
+class AssociativeRetrieval : public ConfiguredTask<AssociativeRetrievalConfig> {
  public:
   /// Throws UsageError on sizes out of bounds, min_pairs above pairs, or more pairs than keys.
   explicit AssociativeRetrieval(const AssociativeRetrievalConfig& config);
@@ -42,8 +42,6 @@ class AssociativeRetrieval : public SequenceTask {
 
  private:
   int64_t fewest_pairs() const { return config_.min_pairs > 0 ? config_.min_pairs : config_.pairs; }
-
-  AssociativeRetrievalConfig config_;
 };
 
 /// Expected share of the most frequent digit among `draws` independent ones.

@@ -6,8 +6,7 @@
 
 namespace tessera::task {
 
-Copy::Copy(const CopyConfig& config) : config_(config) {
-  config::check_demands(config, "task");
+Copy::Copy(const CopyConfig& config) : ConfiguredTask(config) {
   check_range(config.min_length, 1, config.max_length, "task.min_length");
 }
 

@@ -23,7 +23,7 @@ struct CopyConfig {
 /// L vectors, L uniform in [min_length, max_length]. Input rows of bits + 2 channels: a row with
 /// channel `bits` set, the L vectors, a row with channel `bits` + 1 set, L rows of zeros. At these
 /// last the answer is the L vectors.
-class Copy : public SequenceTask {
+class Copy : public ConfiguredTask<CopyConfig> {
  public:
   /// Throws UsageError on sizes out of bounds or an empty range of lengths.
   explicit Copy(const CopyConfig& config);
@@ -36,9 +36,6 @@ class Copy : public SequenceTask {
 
   /// The vectors of a sample.
   BitRows rows(uint64_t seed, int64_t index, int64_t size_of) const;
-
- private:
-  CopyConfig config_;
 };
 
 }  // namespace tessera::task

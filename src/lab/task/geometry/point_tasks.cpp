@@ -46,8 +46,7 @@ TaskSample encode_points(const PointSet& set, std::span<const int64_t> solution,
   return sample;
 }
 
-PointTask::PointTask(const PointTaskConfig& config, int64_t limit) : config_(config) {
-  config::check_demands(config, "task");
+PointTask::PointTask(const PointTaskConfig& config, int64_t limit) : ConfiguredTask(config) {
   check_range(config.max_points, 3, std::min(limit, config.most_points), "task.max_points");
   check_range(config.min_points, 3, config.max_points, "task.min_points");
 }

@@ -72,7 +72,7 @@ struct TravellingSalesmanConfig : PointTaskConfig {
 /// What a model answers about points in the unit square (Vinyals et al. 2015; Le et al. 2020,
 /// section 3.3, appendix H): it names those of the solution in order, and then the end. Inputs and
 /// answers as encode_points() lays them out.
-class PointTask : public SequenceTask {
+class PointTask : public ConfiguredTask<PointTaskConfig> {
  public:
   TaskShape shape() const override;
   TaskSample draw_sample(uint64_t seed, int64_t index, int64_t size_of) const override;
@@ -89,8 +89,6 @@ class PointTask : public SequenceTask {
 
   /// Places of the points that are named.
   virtual std::vector<int64_t> solution(std::span<const Point> points) const = 0;
-
-  PointTaskConfig config_;
 };
 
 /// Convex hull: name the corners of the hull of N points, counter-clockwise from the corner that
@@ -114,6 +112,8 @@ class ConvexHull : public PointTask {
 /// earlier in the input; there it is arbitrary, which caps the accuracy.
 class TravellingSalesman : public PointTask {
  public:
+  using Config = TravellingSalesmanConfig;
+
   explicit TravellingSalesman(const PointTaskConfig& config);
 
   /// Also "length", that of the tour.

@@ -52,8 +52,7 @@ int64_t agreement(std::vector<int64_t> answer, std::vector<int64_t> truth) {
 
 }  // namespace
 
-GraphTask::GraphTask(const GraphConfig& config) : config_(config) {
-  config::check_demands(config, "task");
+GraphTask::GraphTask(const GraphConfig& config) : ConfiguredTask(config) {
   check_range(config.max_nodes, 2, config.features, "task.max_nodes");
   check_range(config.min_nodes, 2, config.max_nodes, "task.min_nodes");
   check_range(config.min_edges, 1, config.max_edges, "task.min_edges");

@@ -21,7 +21,7 @@ struct NamedGraph {
 ///     features of nodes, and `features` for the end;
 ///   - nodes are numbered in ascending order of their features, so that ties, which are broken by
 ///     node, are broken by what a model can see.
-class GraphTask : public SequenceTask {
+class GraphTask : public ConfiguredTask<GraphConfig> {
  public:
   TaskShape shape() const override;
   TaskSample draw_sample(uint64_t seed, int64_t index, int64_t size_of) const override;
@@ -49,8 +49,6 @@ class GraphTask : public SequenceTask {
   std::vector<Level> levels_of(const std::vector<Strategy>& strategies) const;
   /// {"index", "features", "edges": [[u, v, weight], …]}: nodes by number, from 0.
   config::Json describe_graph(const NamedGraph& graph, int64_t index) const;
-
-  GraphConfig config_;
 };
 
 /// Shortest path: after the edges come two rows, the source's feature and the destination's, where

@@ -49,8 +49,7 @@ const std::vector<MoonPeriods>& moon_periods(MoonSets sets) {
 }
 
 ThreeMoons::ThreeMoons(const ThreeMoonsConfig& config)
-    : config_(config), sets_(moon_periods(config.sets)) {
-  config::check_demands(config, "task");
+    : ConfiguredTask(config), sets_(moon_periods(config.sets)) {
   if (!config.periods.empty()) sets_ = {checked_periods(config.periods)};
 }
 

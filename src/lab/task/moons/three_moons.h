@@ -54,7 +54,7 @@ struct ThreeMoonsConfig {
 ///     angle = 2 pi / period * time + 0.3.
 /// A sequence takes one of the sets of periods and a start, both uniform. Every step answers with
 /// the next observation; the loss is the mean of the squared errors clipped to ±clip.
-class ThreeMoons : public SequenceTask {
+class ThreeMoons : public ConfiguredTask<ThreeMoonsConfig> {
  public:
   /// Throws UsageError on values out of bounds, a clip of 0, and periods that are not three
   /// multiples of 0.1.
@@ -79,7 +79,6 @@ class ThreeMoons : public SequenceTask {
   /// steps + 1 observations, one after the other.
   std::vector<float> observations(const System& system) const;
 
-  ThreeMoonsConfig config_;
   std::vector<MoonPeriods> sets_;
 };
 

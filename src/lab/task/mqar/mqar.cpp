@@ -39,8 +39,7 @@ std::vector<int64_t> draw_tokens(RandomStream& random, int64_t first, int64_t en
 
 }  // namespace
 
-Mqar::Mqar(const MqarConfig& config) : config_(config) {
-  config::check_demands(config, "task");
+Mqar::Mqar(const MqarConfig& config) : ConfiguredTask(config) {
   const int64_t V = config.vocabulary, values = V - first_value();
   int64_t pairs = std::min(V / 2 - 1, values);
   if (config.compound) pairs = std::min((V / 3 - 1) * (V / 3 - 1), values);

@@ -43,7 +43,7 @@ struct MqarConfig {
 /// compound: P is a square number; keys are pairs of tokens from 1 … V/3 - 1 and V/3 … 2V/3 - 1,
 /// values are from 2V/3 … V - 1 (the authors' compositional_mqar). The answer stands at the second
 /// token of a question. Needs 6 P <= N.
-class Mqar : public SequenceTask {
+class Mqar : public ConfiguredTask<MqarConfig> {
  public:
   /// Throws UsageError on sizes out of bounds, on more pairs than the length or the vocabulary has
   /// room for, on a number of pairs that is no square of compound keys, and on overwritten compound
@@ -70,8 +70,6 @@ class Mqar : public SequenceTask {
   /// Places behind the context that may ask.
   int64_t places() const { return config_.length / (key_width() + 1) - context_pairs(); }
   int64_t first_value() const { return key_width() * config_.vocabulary / (key_width() + 1); }
-
-  MqarConfig config_;
 };
 
 }  // namespace tessera::task

@@ -139,8 +139,7 @@ std::array<int64_t, kDigitsOfANumber> digits_of(int64_t number) {
 
 }  // namespace
 
-Needle::Needle(const NeedleConfig& config) : config_(config) {
-  config::check_demands(config, "task");
+Needle::Needle(const NeedleConfig& config) : ConfiguredTask(config) {
   if (config.depth >= 0 && config.kind != NeedleKind::kOne && config.kind != NeedleKind::kSeveral)
     throw UsageError(
         "task.depth says where one number stands; task.kind is '{}', expected 'one' or "

@@ -51,7 +51,7 @@ struct NeedleConfig {
 ///
 /// A token is a word, a punctuation mark, a digit or a name; names occur nowhere else. Words that
 /// are not among the stories' most frequent ones are one token, "…".
-class Needle : public SequenceTask {
+class Needle : public ConfiguredTask<NeedleConfig> {
  public:
   /// Throws UsageError on a length that has no room for needles and question, on needles and depths
   /// that make no sense.
@@ -79,8 +79,6 @@ class Needle : public SequenceTask {
   int64_t answers_of(NeedleKind kind) const;
   /// Tokens of the story in a sequence of this kind.
   int64_t story_length(NeedleKind kind) const;
-
-  NeedleConfig config_;
 };
 
 }  // namespace tessera::task

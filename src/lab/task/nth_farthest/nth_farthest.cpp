@@ -34,10 +34,6 @@ std::vector<size_t> farthest_first(const std::vector<std::vector<float>>& vector
   return order;
 }
 
-NthFarthest::NthFarthest(const NthFarthestConfig& config) : config_(config) {
-  config::check_demands(config, "task");
-}
-
 TaskShape NthFarthest::shape() const {
   return {.input_width = config_.dimension + 3 * config_.vectors,
           .output_width = config_.vectors,

@@ -21,10 +21,10 @@ struct NthFarthestConfig {
 /// farthest from the vector labelled m? k = 0 is the farthest, k = N-1 is m itself.
 /// Input rows: vector, one-hot label, one-hot k, one-hot m, the last two the same in every row. The
 /// answer is the label, one of N classes, at the last row.
-class NthFarthest : public SequenceTask {
+class NthFarthest : public ConfiguredTask<NthFarthestConfig> {
  public:
   /// Throws UsageError on sizes out of bounds.
-  explicit NthFarthest(const NthFarthestConfig& config);
+  using ConfiguredTask::ConfiguredTask;
 
   TaskShape shape() const override;
   TaskSample draw_sample(uint64_t seed, int64_t index, int64_t size_of) const override;
@@ -40,8 +40,6 @@ class NthFarthest : public SequenceTask {
     size_t reference;  ///< place of the vector labelled m
   };
   Question draw(uint64_t seed, int64_t index) const;
-
-  NthFarthestConfig config_;
 };
 
 /// Places of the vectors by their distance to vectors[reference], farthest first; of equally

@@ -70,10 +70,6 @@ size_t People::fact_of(int64_t token) {
   return fact;
 }
 
-People::People(const PeopleConfig& config) : config_(config) {
-  config::check_demands(config, "task");
-}
-
 const std::vector<People::Person>& People::people() const {
   std::call_once(drawn_, [&] {
     std::set<std::array<int16_t, kPersonNames>> names;

@@ -48,11 +48,11 @@ struct PeopleConfig {
 /// heart.
 ///
 /// A token is a name, a value, or a word of a sentence.
-class People : public SequenceTask {
+class People : public ConfiguredTask<PeopleConfig> {
  public:
   /// Throws UsageError on a number of people out of bounds. They are drawn when the first sample
   /// is: a task that is only checked takes no time.
-  explicit People(const PeopleConfig& config);
+  using ConfiguredTask::ConfiguredTask;
 
   TaskShape shape() const override;
   TaskSample draw_sample(uint64_t seed, int64_t index, int64_t size_of) const override;
@@ -69,7 +69,6 @@ class People : public SequenceTask {
   const std::vector<Person>& people() const;
   int64_t person_at(uint64_t seed, int64_t index) const;
 
-  PeopleConfig config_;
   mutable std::once_flag drawn_;
   mutable std::vector<Person> people_;
 };

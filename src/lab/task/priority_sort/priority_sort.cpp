@@ -58,8 +58,7 @@ std::vector<int64_t> highest_priorities(std::span<const float> priorities, int64
   return order;
 }
 
-PrioritySort::PrioritySort(const PrioritySortConfig& config) : config_(config) {
-  config::check_demands(config, "task");
+PrioritySort::PrioritySort(const PrioritySortConfig& config) : ConfiguredTask(config) {
   check_range(config.answers, 1, config.vectors, "task.answers");
   check_argument(static_cast<double>(config.vectors - 1) * config.least_gap < 2,
                  "task.least_gap is {:g}: {} priorities from -1 to 1 cannot be so far apart",

@@ -27,7 +27,7 @@ struct PrioritySortConfig {
 /// uniform in [-1, 1) among those that least_gap allows, then a channel that stays 0. At the rows
 /// of zeros that follow, the answer is the vectors of the highest priorities, highest first; equal
 /// ones in the order of the input.
-class PrioritySort : public SequenceTask {
+class PrioritySort : public ConfiguredTask<PrioritySortConfig> {
  public:
   /// Throws UsageError on sizes out of bounds, more answers than vectors, or gaps for which there
   /// is no room.
@@ -47,8 +47,6 @@ class PrioritySort : public SequenceTask {
     std::vector<float> priorities;
   };
   Vectors draw(uint64_t seed, int64_t index) const;
-
-  PrioritySortConfig config_;
 };
 
 /// Places of the `count` highest priorities, highest first; of equal ones the first comes first.

@@ -55,8 +55,7 @@ size_t recalled_item(const std::vector<BitRows>& items, size_t query) {
   return answer - distances.begin();
 }
 
-RelationalRecall::RelationalRecall(const RelationalRecallConfig& config) : config_(config) {
-  config::check_demands(config, "task");
+RelationalRecall::RelationalRecall(const RelationalRecallConfig& config) : ConfiguredTask(config) {
   const bool intended = config.form == RelationalRecallForm::kIntended;
   check_range(config.min_drawn, intended ? 2 : 1, config.max_drawn, "task.min_drawn");
   if (!intended && config.fixed < 2)

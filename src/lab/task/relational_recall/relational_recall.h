@@ -41,7 +41,7 @@ struct RelationalRecallConfig {
 /// items the first counts. Input rows of bits + 2 channels: for each item a row with channel `bits`
 /// set, then its vectors; a row with channel `bits` + 1 set, the query's vectors, such a row again;
 /// then rows of zeros, at which the answer is the vectors of the item.
-class RelationalRecall : public SequenceTask {
+class RelationalRecall : public ConfiguredTask<RelationalRecallConfig> {
  public:
   /// Throws UsageError on sizes out of bounds, fewer than two items, or an empty range.
   explicit RelationalRecall(const RelationalRecallConfig& config);
@@ -58,8 +58,6 @@ class RelationalRecall : public SequenceTask {
     size_t query;
   };
   Items draw(uint64_t seed, int64_t index, int64_t size_of) const;
-
-  RelationalRecallConfig config_;
 };
 
 /// The item that answers a query for items[query]: the farthest or closest other one, by the last

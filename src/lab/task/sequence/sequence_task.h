@@ -11,6 +11,7 @@
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
 #include "tessera/base/number.h"
+#include "tessera/base/random.h"
 
 namespace tessera::task {
 
@@ -62,9 +63,18 @@ struct TaskSample {
   std::vector<float> vectors;    ///< [answers, output_width]
 
   /// Appends an input vector of zeros and returns it.
-  std::span<float> add_row(int64_t width);
+  std::span<float> add_row(int64_t width) {
+    ++steps;
+    inputs.resize(inputs.size() + width);
+    return std::span(inputs).last(width);
+  }
   /// Appends one input vector of zeros per class; these steps answer with the classes.
-  void answer_with_classes(std::span<const int64_t> answer, int64_t width);
+  void answer_with_classes(std::span<const int64_t> answer, int64_t width) {
+    first_answer = steps;
+    answers = std::ssize(answer);
+    classes.assign(answer.begin(), answer.end());
+    for (size_t i = 0; i < answer.size(); ++i) add_row(width);
+  }
 };
 
 /// What somebody scores who has learned nothing.
@@ -101,6 +111,22 @@ class SequenceTask {
   virtual bool pads_answers() const { return false; }
 };
 
+/// One with a configuration, each of whose fields is as demanded. What must hold between fields is
+/// for the task's own constructor to check.
+template <typename Configuration>
+class ConfiguredTask : public SequenceTask {
+ public:
+  using Config = Configuration;
+
+  /// Throws UsageError on a field out of bounds.
+  explicit ConfiguredTask(const Config& config) : config_(config) {
+    config::check_demands(config, "task");
+  }
+
+ protected:
+  Config config_;
+};
+
 /// Which of the disjoint sets of a seed.
 enum class Split { kTraining, kValidation, kTest };
 constexpr std::array<std::string_view, 3> enum_names(Split) {
@@ -108,7 +134,10 @@ constexpr std::array<std::string_view, 3> enum_names(Split) {
 }
 
 /// The seed of a split's samples.
-uint64_t split_seed(uint64_t seed, Split split);
+inline uint64_t split_seed(uint64_t seed, Split split) {
+  constexpr uint64_t kSplits = 0x73706C697473;  // "splits": a stream that no sample has
+  return Philox(seed, kSplits).number(static_cast<uint64_t>(split));
+}
 
 /// Throws UsageError unless low <= value <= high. what: "task.pairs".
 inline void check_range(int64_t value, int64_t low, int64_t high, std::string_view what) {

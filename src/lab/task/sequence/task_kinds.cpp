@@ -20,14 +20,15 @@
 namespace tessera::task {
 namespace {
 
-template <typename Task, typename Config>
+template <typename Task>
 TaskKind task_kind_of(const std::string& name, const std::string& summary) {
+  using Config = typename Task::Config;
   const auto read = [](const config::Json& settings) {
     Config config;
     config::from_json(settings, config, "task");
     return config;
   };
-  return {name, summary, config::describe_fields(Config{}),
+  return {name, summary, config::describe_fields<Config>(),
           [read](const config::Json& settings) { return std::make_unique<Task>(read(settings)); },
           [read](const config::Json& settings) { return config::to_json(read(settings)); }};
 }
@@ -36,31 +37,27 @@ TaskKind task_kind_of(const std::string& name, const std::string& summary) {
 
 const std::vector<TaskKind>& task_kinds() {
   static const std::vector<TaskKind> all = {
-      task_kind_of<AssociativeRetrieval, AssociativeRetrievalConfig>(
+      task_kind_of<AssociativeRetrieval>(
           "associative-retrieval", "pairs of a letter and a digit: which digit came with a letter"),
-      task_kind_of<NthFarthest, NthFarthestConfig>(
-          "nth-farthest", "labelled vectors: which one is the k-th farthest from another"),
-      task_kind_of<Copy, CopyConfig>("copy", "repeat a sequence of random bits"),
-      task_kind_of<PrioritySort, PrioritySortConfig>(
-          "priority-sort", "return random bits in the order of a number that came with them"),
-      task_kind_of<RelationalRecall, RelationalRecallConfig>(
+      task_kind_of<NthFarthest>("nth-farthest",
+                                "labelled vectors: which one is the k-th farthest from another"),
+      task_kind_of<Copy>("copy", "repeat a sequence of random bits"),
+      task_kind_of<PrioritySort>("priority-sort",
+                                 "return random bits in the order of a number that came with them"),
+      task_kind_of<RelationalRecall>(
           "relational-recall", "return the item that is farthest from, or closest to, a given one"),
-      task_kind_of<ConvexHull, PointTaskConfig>("convex-hull",
-                                                "name the corners of points' convex hull"),
-      task_kind_of<TravellingSalesman, TravellingSalesmanConfig>(
-          "travelling-salesman", "name points in the order of their shortest closed tour"),
-      task_kind_of<ShortestPath, GraphConfig>(
-          "shortest-path", "name the nodes of the shortest path through a graph"),
-      task_kind_of<SpanningTree, GraphConfig>("spanning-tree",
-                                              "name the edges of a graph's minimum spanning tree"),
-      task_kind_of<ThreeMoons, ThreeMoonsConfig>(
-          "three-moons", "predict where three moons of unknown periods stand next"),
-      task_kind_of<Mqar, MqarConfig>(
-          "mqar", "pairs of tokens, then keys again: which value came with each"),
-      task_kind_of<People, PeopleConfig>(
-          "people", "names and facts of synthetic people, to be learned by heart"),
-      task_kind_of<Needle, NeedleConfig>(
-          "needle", "stories that hide numbers: which number was told of a name"),
+      task_kind_of<ConvexHull>("convex-hull", "name the corners of points' convex hull"),
+      task_kind_of<TravellingSalesman>("travelling-salesman",
+                                       "name points in the order of their shortest closed tour"),
+      task_kind_of<ShortestPath>("shortest-path",
+                                 "name the nodes of the shortest path through a graph"),
+      task_kind_of<SpanningTree>("spanning-tree",
+                                 "name the edges of a graph's minimum spanning tree"),
+      task_kind_of<ThreeMoons>("three-moons",
+                               "predict where three moons of unknown periods stand next"),
+      task_kind_of<Mqar>("mqar", "pairs of tokens, then keys again: which value came with each"),
+      task_kind_of<People>("people", "names and facts of synthetic people, to be learned by heart"),
+      task_kind_of<Needle>("needle", "stories that hide numbers: which number was told of a name"),
   };
   return all;
 }
