@@ -1,24 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
 #include "lab/theory/associative_model.h"
 
 namespace tessera::theory {
-
-/// The size of step t = 0, 1, ….
-using StepSchedule = std::function<double(int64_t)>;
-
-StepSchedule constant_step(double size);
-/// size * factor^(t / period), t / period rounded down.
-StepSchedule stepwise_decay(double size, double factor, int64_t period);
-/// size until step `at`, then size * factor.
-StepSchedule single_drop(double size, double factor, int64_t at);
-/// size / sqrt(1 + strength t / steps).
-StepSchedule inverse_root_decay(double size, double strength, int64_t steps);
 
 /// Gradient descent on W with fixed embeddings, run on the scores S = E W U^T [N, M] instead of on
 /// W: with K = E E^T and G = U U^T, a step on input x adds

@@ -110,20 +110,6 @@ TEST(ApproximateWeights, AreTheScoresOfDescentWhenThereIsRoom) {
   for (int32_t x = 0; x < 20; ++x) EXPECT_NEAR(scores.margin(x), q[x], 0.35 * q[x]) << x;
 }
 
-TEST(StepSchedule, ValuesByHand) {
-  EXPECT_EQ(constant_step(3)(1000), 3);
-  const auto stairs = stepwise_decay(8, 0.5, 10);
-  EXPECT_EQ(stairs(9), 8);
-  EXPECT_EQ(stairs(10), 4);
-  EXPECT_EQ(stairs(29), 2);
-  const auto drop = single_drop(10, 0.1, 5);
-  EXPECT_EQ(drop(4), 10);
-  EXPECT_EQ(drop(5), 1);
-  EXPECT_DOUBLE_EQ(inverse_root_decay(10, 99, 100)(100), 1);
-  EXPECT_THROW(stepwise_decay(1, 0.5, 0), UsageError);
-  EXPECT_THROW(inverse_root_decay(1, 1, 0), UsageError);
-}
-
 TEST(LoadAdaptiveStep, StartsLargeAndShrinksWhenTheMemoryIsFull) {
   const AssociationTask task = zipf_task(60, 5, 1);
   ScoreDescent scores(task, random_model(task, 4, OutputScale::kUnit, 1));

@@ -1,6 +1,8 @@
 // Figures 6, 7 and 14 and the load-adaptive step: what sizes of steps do to what is stored.
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <optional>
 
 #include "lab/study/scaling_laws/studies.h"
@@ -12,6 +14,17 @@ namespace tessera::scaling_laws {
 namespace {
 
 using namespace theory;
+
+using StepSchedule = std::function<double(int64_t)>;  // the size of step t = 0, 1, …
+
+StepSchedule constant_step(double size) {
+  return [=](int64_t) { return size; };
+}
+
+/// 10, and 0.03 of it from this step on.
+StepSchedule drop_at(int64_t step) {
+  return [=](int64_t t) { return t < step ? 10 : 10 * 0.03; };
+}
 
 /// The answers now, with the association of the update framed.
 std::unique_ptr<HeatMap> update_map(const AssociationTask& task, const ScoreDescent& descent,
@@ -132,8 +145,8 @@ void schedules(StudyContext& context) {
   const std::vector<ScheduledCurve> curves = {
       {"γ = 10", constant_step(10)},
       {"γ = 0.1", constant_step(0.1)},
-      {"decayed", single_drop(10, 0.03, 100)},
-      {"stairs", stepwise_decay(10, 0.1, kScheduledSteps / 10)}};
+      {"decayed", drop_at(100)},
+      {"stairs", [](int64_t t) { return 10 * std::pow(0.1, t / (kScheduledSteps / 10)); }}};
   std::vector<SchedulePanel> shown = {{settings.inputs, 1, {}},
                                       {settings.inputs, settings.runs, {.045, .133, .052}}};
   if (settings.inputs != kOfTheCaption)
@@ -201,8 +214,9 @@ std::vector<Spread> errors_by_step_size(StudyContext& context, const Settings& s
                                   errors_of_constants);
   return {final_error(kStepRules[0], constant_step(10)),
           final_error(kStepRules[1], constant_step(constants[place_of_least(trials)])),
-          final_error(kStepRules[2], single_drop(10, 0.03, c.steps / 10)),
-          final_error(kStepRules[3], inverse_root_decay(10, 100, c.steps)),
+          final_error(kStepRules[2], drop_at(c.steps / 10)),
+          final_error(kStepRules[3],
+                      [&](int64_t t) { return 10 / std::sqrt(1 + 100.0 * t / c.steps); }),
           final_error(kStepRules[4], {}, 4.0),
           final_error(kStepRules[5], {}, 8.0)};
 }
