@@ -29,6 +29,28 @@ using config::Json;
 constexpr double kShareOfTraining = 0.1;  // of the windows that the training read
 constexpr double kFewestWindows = 8, kMostWindows = 256;
 
+/// Training goes on with the tokens that the model knows.
+void use_tokenizer_of(const std::string& folder, const Json& given, CorpusConfig& data) {
+  const std::string path = (std::filesystem::path(folder) / "tokenizer.json").native();
+  if (given.contains("tokenizer") && given["tokenizer"] != path)
+    throw UsageError("data.tokenizer is {}, but model.from uses {}; leave data.tokenizer out",
+                     given["tokenizer"].dump(), path);
+  if (!std::filesystem::exists(path))
+    throw UsageError(
+        "model.from: '{}' has no tokenizer.json; import the model with --tokenizer, or copy its "
+        "tokenizer there",
+        folder);
+  data.tokenizer = path;
+}
+
+/// Uses the default kind where none is given.
+void check_model(Json& model) {
+  if (!model.is_object()) throw UsageError("model is {}, expected a table", model.dump());
+  if (!model.contains("kind")) model["kind"] = "memory_mosaic";
+  const auto [kind, fields] = kind_and_fields(model);
+  check_language_model(kind, fields);
+}
+
 at::Tensor inputs_of(const TokenBatch& windows) {  // [rows, window]
   return at::tensor(windows.inputs, at::kLong).view({windows.rows, windows.length});
 }
@@ -104,6 +126,33 @@ std::string write_sample(LanguageModel& model, const Tokenizer& tokenizer,
 }
 
 }  // namespace
+
+LanguageModelTrainingConfig LanguageModelTrainingConfig::from_json(const Json& json,
+                                                                   const std::string& where) {
+  LanguageModelTrainingConfig config;
+  config::read_tables(json,
+                      {{"model", &config.model},
+                       {"data", config::fields_of(config.data)},
+                       {"train", config::fields_of(config.train)},
+                       {"sample", config::fields_of(config.sample)}},
+                      where);
+  config::saying_where(where, [&] {
+    config.from = take_source_model(config.model);
+    if (!config.from.empty())
+      use_tokenizer_of(config.from, json.value("data", Json::object()), config.data);
+    check_model(config.model);
+    config.data.check();
+    config.train.check();
+  });
+  return config;
+}
+
+Json LanguageModelTrainingConfig::to_json() const {
+  return {{"model", with_source_model(model, from)},
+          {"data", config::to_json(data)},
+          {"train", config::to_json(train)},
+          {"sample", config::to_json(sample)}};
+}
 
 int64_t position_loss_windows(const TrainConfig& config) {
   const double read = static_cast<double>(config.steps) * static_cast<double>(config.batch) *
