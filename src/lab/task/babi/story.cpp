@@ -113,11 +113,11 @@ bool StoryReader::read_line() {
     const auto byte = static_cast<unsigned char>(line_[i]);
     if ((byte < 0x20 && byte != '\t') || byte == 0x7F)
       throw DataError(place(), "byte {} is a control character (0x{:02X}): this is not a text file",
-                      i + 1, byte);
+                      i, byte);
   }
   if (const size_t valid = utf8::valid_prefix(line_); valid != line_.size())
     throw DataError(place(), "byte {} is not valid UTF-8; convert the file, for example with iconv",
-                    valid + 1);
+                    valid);
   return true;
 }
 

@@ -156,9 +156,8 @@ void introduction(Teller& t) {
           "On a bench sat {a C} in {a w} sweater."});
   t.tell({"\"Hi, I'm {C.name}. What are your names?\" said the {C.noun}.",
           "The {C.noun} said, \"My name is {C.name}. Who are you?\""});
-  Id stranger = kNothing;
   t.ask(kConsistency, "names",
-        object_is(Relation::kCompany, hero, companion, {third, stranger = t.add_friend('_')}), {},
+        object_is(Relation::kCompany, hero, companion, {third, t.add_friend('_')}), {},
         {"{A} answered, \"I'm {A.name}, and this is| {x.name}.\"",
          "\"My name is {A.name},\" said {A}, \"and my friend's name is| {x.name}.\""});
   t.tell({"Soon all three were playing together.", "\"Nice to meet you!\" said {C}.",

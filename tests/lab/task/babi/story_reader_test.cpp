@@ -85,8 +85,8 @@ TEST(StoryReader, FaultsNameFileAndLine) {
 
 TEST(StoryReader, RefusesWhatIsNoTextAndWhatHasNoEnd) {
   EXPECT_EQ(fault(std::string("1 a\0b.\n", 7)),
-            "f:1: byte 4 is a control character (0x00): this is not a text file");
-  EXPECT_THAT(fault("1 a.\n2 caf\xE9.\n"), HasSubstr("f:2: byte 6 is not valid UTF-8"));
+            "f:1: byte 3 is a control character (0x00): this is not a text file");
+  EXPECT_THAT(fault("1 a.\n2 caf\xE9.\n"), HasSubstr("f:2: byte 5 is not valid UTF-8"));
   EXPECT_NO_THROW(stories_of("1 " + std::string(4094, 'a') + "\n"));
   EXPECT_EQ(fault("1 " + std::string(4095, 'a') + "\n"), "f:1: the line is longer than 4096 bytes");
   std::string endless;
