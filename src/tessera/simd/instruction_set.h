@@ -71,4 +71,14 @@ struct Loop<Arguments, 0> {
 #define TESSERA_X86(...)
 #endif
 
+/// Declares the loop `name` over `Arguments`, which runs on the calling thread: built for the
+/// baseline, AVX2 and AVX-512.
+#define TESSERA_SERIAL_LOOP(name, Arguments)                                               \
+  TESSERA_BUILD(baseline, name, Arguments)                                                 \
+  TESSERA_X86(TESSERA_BUILD(avx2, name, Arguments) TESSERA_BUILD(avx512, name, Arguments)) \
+  inline constexpr simd::Loop<Arguments, 1 TESSERA_X86(+2)> name = {                       \
+      {{simd::InstructionSet::kBaseline, baseline::name},                                  \
+       TESSERA_X86({simd::InstructionSet::kAvx2, avx2::name},                              \
+                   {simd::InstructionSet::kAvx512, avx512::name})}}
+
 }  // namespace tessera::simd

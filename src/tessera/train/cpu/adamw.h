@@ -4,15 +4,6 @@
 
 #include "tessera/simd/instruction_set.h"
 
-/// Declares the loop `name` over `Arguments`, on the calling thread.
-#define TESSERA_OPTIMISER_LOOP(name, Arguments)                                            \
-  TESSERA_BUILD(baseline, name, Arguments)                                                 \
-  TESSERA_X86(TESSERA_BUILD(avx2, name, Arguments) TESSERA_BUILD(avx512, name, Arguments)) \
-  inline constexpr simd::Loop<Arguments, 1 TESSERA_X86(+2)> name = {                       \
-      {{simd::InstructionSet::kBaseline, baseline::name},                                  \
-       TESSERA_X86({simd::InstructionSet::kAvx2, avx2::name},                              \
-                   {simd::InstructionSet::kAvx512, avx512::name})}}
-
 namespace tessera::optimizer::cpu {
 
 /// What one update does to every element: the coefficients of AdamW, worked out in double.
@@ -33,7 +24,7 @@ struct AdamWUpdate {
   float* m = nullptr;
   float* v = nullptr;
 };
-TESSERA_OPTIMISER_LOOP(update, AdamWUpdate);
+TESSERA_SERIAL_LOOP(update, AdamWUpdate);
 
 /// *sum = the sum of n squares, in double.
 struct SquareSum {
@@ -41,6 +32,6 @@ struct SquareSum {
   const float* x = nullptr;
   double* sum = nullptr;
 };
-TESSERA_OPTIMISER_LOOP(sum_squares, SquareSum);
+TESSERA_SERIAL_LOOP(sum_squares, SquareSum);
 
 }  // namespace tessera::optimizer::cpu
