@@ -4,6 +4,7 @@
 // wide as the instruction set's registers, and the two instructions that differ most between them.
 
 #include <cstdint>
+#include <type_traits>
 #if TESSERA_VECTOR_BYTES > 16
 #include <immintrin.h>
 #endif
@@ -27,6 +28,14 @@ constexpr int64_t kIntegers = TESSERA_VECTOR_BYTES / 4;
 // Not std::min: what a linker keeps of a library template may be this instruction set's copy.
 inline int64_t smaller(int64_t a, int64_t b) {
   return a < b ? a : b;
+}
+
+/// Calls work with a std::integral_constant of this number, 1 <= count <= most.
+template <int64_t most, typename Work>
+void with_constant(int64_t count, const Work& work) {
+  if constexpr (most > 1)
+    if (count < most) return with_constant<most - 1>(count, work);
+  work(std::integral_constant<int64_t, most>());
 }
 
 inline Words load_words(const uint64_t* p) {

@@ -2,6 +2,8 @@
 
 #include <omp.h>
 
+#include <type_traits>
+
 #include "tessera/simd/integer_vector.h"
 #include "tessera/simd/threads.h"
 
@@ -84,7 +86,6 @@ typedef int32_t HalfIntegers __attribute__((vector_size(TESSERA_VECTOR_BYTES / 2
 typedef int32_t UnalignedHalfIntegers
     __attribute__((vector_size(TESSERA_VECTOR_BYTES / 2), aligned(4), may_alias));
 
-constexpr int64_t kDoubles = TESSERA_VECTOR_BYTES / 8;
 constexpr int64_t kRows = 8;        // read together, so that sums come and go less often
 constexpr int64_t kBlockRows = 32;  // that stay in the second-level cache for all queries
 constexpr int64_t kColumns = 2048;  // of them, and of the sums
@@ -121,30 +122,53 @@ class RowsAhead {
   int64_t size_, stride_, fetched_ = 0;
 };
 
-/// Adds `rows` rows of entries, each times its number in every query, to the sums. Doubles hold
-/// them exactly: 2^31 times 2^7 times 2^15 rows is 2^53.
-template <int64_t queries, int64_t rows>
-void add_rows(const CorrelationRead<int32_t>& f, const int8_t* keys, int64_t row, int64_t column,
-              int64_t count, double* sums) {
-  double factors[queries][rows];
+/// The numbers in which products with entries are added up.
+template <typename Entry>
+struct Sums;
+
+/// Doubles hold the sums exactly: 2^31 times 2^7 times 2^15 rows is 2^53.
+template <>
+struct Sums<int32_t> {
+  using Number = double;
+  using Vector = Doubles;
+  static Vector load(const int32_t* entries) {
+    const HalfIntegers whole = *reinterpret_cast<const UnalignedHalfIntegers*>(entries);
+    return __builtin_convertvector(whole, Doubles);
+  }
+};
+
+/// 32 bits hold the products of a block of rows.
+template <>
+struct Sums<int16_t> {
+  using Number = int32_t;
+  using Vector = Integers;
+  static Vector load(const int16_t* entries) { return load_shorts(entries); }
+};
+static_assert(kBlockRows << (15 + 7) < INT32_MAX);
+
+/// Adds `rows` rows of entries, each times its number in every query, to the sums.
+template <int64_t queries, int64_t rows, typename Entry, typename Number>
+void add_rows(const CorrelationRead<Entry>& f, const int8_t* keys, int64_t row, int64_t column,
+              int64_t count, Number* sums) {
+  using Vector = typename Sums<Entry>::Vector;
+  constexpr int64_t kNumbers = TESSERA_VECTOR_BYTES / sizeof(Number);
+  Number factors[queries][rows];
   for (int64_t q = 0; q < queries; ++q)
     for (int64_t r = 0; r < rows; ++r) factors[q][r] = keys[q * f.rows + row + r];
-  const int32_t* entries = f.entries + row * f.columns + column;
+  const Entry* entries = f.entries + row * f.columns + column;
   RowsAhead ahead(f, row, rows, column, count);
   int64_t j = 0;
-  for (; j + kDoubles <= count; j += kDoubles) {
+  for (; j + kNumbers <= count; j += kNumbers) {
     ahead.fetch<rows>();
-    Doubles total[queries];
+    Vector total[queries];
     for (int64_t q = 0; q < queries; ++q)
-      total[q] = *reinterpret_cast<const Doubles*>(sums + q * kColumns + j);
+      total[q] = *reinterpret_cast<const Vector*>(sums + q * kColumns + j);
     for (int64_t r = 0; r < rows; ++r) {
-      const HalfIntegers whole =
-          *reinterpret_cast<const UnalignedHalfIntegers*>(entries + r * f.columns + j);
-      const Doubles entry = __builtin_convertvector(whole, Doubles);
+      const Vector entry = Sums<Entry>::load(entries + r * f.columns + j);
       for (int64_t q = 0; q < queries; ++q) total[q] += factors[q][r] * entry;
     }
     for (int64_t q = 0; q < queries; ++q)
-      *reinterpret_cast<Doubles*>(sums + q * kColumns + j) = total[q];
+      *reinterpret_cast<Vector*>(sums + q * kColumns + j) = total[q];
   }
   for (; j < count; ++j)
     for (int64_t r = 0; r < rows; ++r)
@@ -152,73 +176,23 @@ void add_rows(const CorrelationRead<int32_t>& f, const int8_t* keys, int64_t row
         sums[q * kColumns + j] += factors[q][r] * entries[r * f.columns + j];
 }
 
-template <int64_t queries>
-void add_block(const CorrelationRead<int32_t>& f, int64_t query, int64_t row, int64_t rows,
-               int64_t column, int64_t count, double* sums) {
-  const int8_t* keys = f.keys + query * f.rows;
-  const int64_t end = row + rows;
-  for (; row + kRows <= end; row += kRows)
-    add_rows<queries, kRows>(f, keys, row, column, count, sums);
-  for (; row < end; ++row) add_rows<queries, 1>(f, keys, row, column, count, sums);
-}
-
-/// Adds `rows` rows of entries of 16 bits, each times its number in every query.
-template <int64_t queries, int64_t rows>
-void add_short_rows(const CorrelationRead<int16_t>& f, const int8_t* keys, int64_t row,
-                    int64_t column, int64_t count, int32_t (*sums)[kColumns]) {
-  int32_t factors[queries][rows];
-  for (int64_t q = 0; q < queries; ++q)
-    for (int64_t r = 0; r < rows; ++r) factors[q][r] = keys[q * f.rows + row + r];
-  const int16_t* entries = f.entries + row * f.columns + column;
-  RowsAhead ahead(f, row, rows, column, count);
-  int64_t j = 0;
-  for (; j + kIntegers <= count; j += kIntegers) {
-    ahead.fetch<rows>();
-    Integers total[queries];
+/// The same of a block's rows. Sums of other numbers get what its rows add up to.
+template <int64_t queries, typename Entry, typename Number>
+void add_block(const CorrelationRead<Entry>& f, int64_t query, int64_t row, int64_t rows,
+               int64_t column, int64_t count, Number* sums) {
+  if constexpr (std::is_same_v<Number, typename Sums<Entry>::Number>) {
+    const int8_t* keys = f.keys + query * f.rows;
+    const int64_t end = row + rows;
+    for (; row + kRows <= end; row += kRows)
+      add_rows<queries, kRows>(f, keys, row, column, count, sums);
+    for (; row < end; ++row) add_rows<queries, 1>(f, keys, row, column, count, sums);
+  } else {
+    alignas(TESSERA_VECTOR_BYTES) typename Sums<Entry>::Number of_block[queries * kColumns];
     for (int64_t q = 0; q < queries; ++q)
-      total[q] = *reinterpret_cast<const UnalignedIntegers*>(&sums[q][j]);
-    for (int64_t r = 0; r < rows; ++r) {
-      const Integers entry = load_shorts(entries + r * f.columns + j);
-      for (int64_t q = 0; q < queries; ++q) total[q] += factors[q][r] * entry;
-    }
+      for (int64_t j = 0; j < count; ++j) of_block[q * kColumns + j] = 0;
+    add_block<queries>(f, query, row, rows, column, count, of_block);
     for (int64_t q = 0; q < queries; ++q)
-      *reinterpret_cast<UnalignedIntegers*>(&sums[q][j]) = total[q];
-  }
-  for (; j < count; ++j)
-    for (int64_t r = 0; r < rows; ++r)
-      for (int64_t q = 0; q < queries; ++q)
-        sums[q][j] += factors[q][r] * entries[r * f.columns + j];
-}
-
-/// The same for entries of 16 bits: 32 bits hold the products of a block of rows.
-template <int64_t queries>
-void add_block(const CorrelationRead<int16_t>& f, int64_t query, int64_t row, int64_t rows,
-               int64_t column, int64_t count, double* sums) {
-  static_assert(kBlockRows << (15 + 7) < INT32_MAX);
-  const int8_t* keys = f.keys + query * f.rows;
-  int32_t whole[queries][kColumns];
-  for (int64_t q = 0; q < queries; ++q)
-    for (int64_t j = 0; j < count; ++j) whole[q][j] = 0;
-  const int64_t end = row + rows;
-  for (; row + kRows <= end; row += kRows)
-    add_short_rows<queries, kRows>(f, keys, row, column, count, whole);
-  for (; row < end; ++row) add_short_rows<queries, 1>(f, keys, row, column, count, whole);
-  for (int64_t q = 0; q < queries; ++q)
-    for (int64_t j = 0; j < count; ++j) sums[q * kColumns + j] += whole[q][j];
-}
-
-template <typename Entry>
-void add_block(const CorrelationRead<Entry>& f, int64_t query, int64_t queries, int64_t row,
-               int64_t rows, int64_t column, int64_t count, double* sums) {
-  switch (queries) {
-    case 1:
-      return add_block<1>(f, query, row, rows, column, count, sums);
-    case 2:
-      return add_block<2>(f, query, row, rows, column, count, sums);
-    case 3:
-      return add_block<3>(f, query, row, rows, column, count, sums);
-    default:
-      return add_block<kQueries>(f, query, row, rows, column, count, sums);
+      for (int64_t j = 0; j < count; ++j) sums[q * kColumns + j] += of_block[q * kColumns + j];
   }
 }
 
@@ -228,8 +202,10 @@ void read_columns(const CorrelationRead<Entry>& f, int64_t column, int64_t count
   for (int64_t i = 0; i < f.queries * kColumns; ++i) sums[i] = 0;
   for (int64_t row = 0; row < f.rows; row += kBlockRows)
     for (int64_t query = 0; query < f.queries; query += kQueries)
-      add_block(f, query, smaller(kQueries, f.queries - query), row,
-                smaller(kBlockRows, f.rows - row), column, count, sums + query * kColumns);
+      with_constant<kQueries>(smaller(kQueries, f.queries - query), [&](auto queries) {
+        add_block<queries>(f, query, row, smaller(kBlockRows, f.rows - row), column, count,
+                           sums + query * kColumns);
+      });
   for (int64_t query = 0; query < f.queries; ++query)
     for (int64_t j = 0; j < count; ++j)
       f.values[query * f.columns + column + j] = static_cast<float>(sums[query * kColumns + j]);

@@ -13,8 +13,6 @@ namespace {
 
 // Products with a table of nibbles.
 
-typedef float Floats __attribute__((vector_size(TESSERA_VECTOR_BYTES)));
-
 constexpr int64_t kRows = 4;
 constexpr int64_t kQueries = TESSERA_VECTOR_BYTES == 64 ? 4 : 2;  // whose sums stay in registers
 constexpr int64_t kBlockBytes = 16384;
@@ -89,30 +87,14 @@ void multiply_tile(const NibbleProducts& f, int64_t query, int64_t row, int64_t 
   }
 #pragma GCC unroll 4
   for (int64_t q = 0; q < queries; ++q) {
-    const Floats products =
+    const Vector products =
         f.scales[query + q] *
-        __builtin_convertvector(add_lanes(sums[q]) - kNibbleShift * f.sums[query + q], Floats);
+        __builtin_convertvector(add_lanes(sums[q]) - kNibbleShift * f.sums[query + q], Vector);
     float* place = f.products[query + q] + row;
     if (rows == kRows)
       std::memcpy(place, &products, kRows * sizeof(float));
     else
       for (int64_t r = 0; r < rows; ++r) place[r] = products[r];
-  }
-}
-
-void multiply_tile(const NibbleProducts& f, int64_t query, int64_t queries, int64_t row,
-                   int64_t rows) {
-  switch (queries) {
-    case 1:
-      return multiply_tile<1>(f, query, row, rows);
-    case 2:
-      return multiply_tile<2>(f, query, row, rows);
-#if TESSERA_VECTOR_BYTES == 64
-    case 3:
-      return multiply_tile<3>(f, query, row, rows);
-    default:
-      return multiply_tile<4>(f, query, row, rows);
-#endif
   }
 }
 
@@ -182,9 +164,10 @@ void nibble_products(const NibbleProducts& f) {
   for (int64_t first = 0; first < f.rows; first += block) {
     const int64_t end = smaller(first + block, f.rows);
     for (int64_t query = 0; query < f.queries; query += kQueries)
-      for (int64_t row = first; row < end; row += kRows)
-        multiply_tile(f, query, smaller(kQueries, f.queries - query), row,
-                      smaller(kRows, end - row));
+      with_constant<kQueries>(smaller(kQueries, f.queries - query), [&](auto queries) {
+        for (int64_t row = first; row < end; row += kRows)
+          multiply_tile<queries>(f, query, row, smaller(kRows, end - row));
+      });
   }
 }
 
