@@ -23,11 +23,11 @@ const StoreConfig& config() {
 }
 
 /// The bytes of a file with these entries.
-std::string file_of(std::array<int64_t, kDimension * kDimension> entries) {
+std::string file_of(const std::array<int64_t, kDimension * kDimension>& entries) {
   const test::TemporaryFolder folder(test::folder_in_memory());
   const memo::MemoryShard shard(3, std::nullopt, [&] {
-    auto bytes = std::as_writable_bytes(std::span(entries));
-    return memo::ExactCorrelationMemory::from_bytes(kDimension, kDimension, 64, bytes, nullptr);
+    return memo::ExactCorrelationMemory::from_bytes(kDimension, kDimension, 64,
+                                                    std::as_bytes(std::span(entries)));
   });
   MatrixFile::write(folder / "seed", config(), 0, shard, /*change=*/7, "before");
   return read_file(folder / "seed");

@@ -17,9 +17,8 @@ using test::sign_at;
 
 /// A memory whose entries are all `entry`.
 ExactCorrelationMemory filled(int64_t rows, int64_t columns, int32_t entry) {
-  const auto entries = std::make_shared<std::vector<int32_t>>(rows * columns, entry);
-  return ExactCorrelationMemory::from_bytes(rows, columns, 32,
-                                            std::as_writable_bytes(std::span(*entries)), entries);
+  const std::vector<int32_t> entries(rows * columns, entry);
+  return ExactCorrelationMemory::from_bytes(rows, columns, 32, std::as_bytes(std::span(entries)));
 }
 
 TEST(ExactCorrelationMemory, HandExample) {
@@ -101,9 +100,8 @@ TEST(ExactCorrelationMemory, HoldsTheSameInAnyOrderAndBatching) {
 
 /// No pairs give such entries, but a file from elsewhere may have them.
 TEST(ExactCorrelationMemory, KeepsEntriesThatNoPairsGive) {
-  const auto entries = std::make_shared<std::vector<int64_t>>(4, INT64_MIN);
-  auto memory = ExactCorrelationMemory::from_bytes(
-      2, 2, 64, std::as_writable_bytes(std::span(*entries)), entries);
+  const std::vector<int64_t> entries(4, INT64_MIN);
+  auto memory = ExactCorrelationMemory::from_bytes(2, 2, 64, std::as_bytes(std::span(entries)));
   const std::vector<int8_t> key = {0, 1}, value = {1, 0};
   memory.store(key, value);
   EXPECT_EQ(memory.bits(), 64);
@@ -152,9 +150,8 @@ TEST(ExactCorrelationMemory, BytesGiveTheSameMemoryBack) {
   ExactCorrelationMemory memory = filled(4, 4, INT32_MAX);
   memory.store(std::vector<int8_t>{1, 2, 3, 4}, std::vector<int8_t>{5, 6, 7, 8});
   ASSERT_EQ(memory.bits(), 64);
-  const auto copy = std::make_shared<std::vector<std::byte>>(memory.bytes());
   ExactCorrelationMemory again =
-      ExactCorrelationMemory::from_bytes(4, 4, memory.bits(), *copy, copy);
+      ExactCorrelationMemory::from_bytes(4, 4, memory.bits(), memory.bytes());
   EXPECT_EQ(again.bytes(), memory.bytes());
   ExactCorrelationMemory fork = again;
   fork.forget(std::vector<int8_t>{1, 2, 3, 4}, std::vector<int8_t>{5, 6, 7, 8});
@@ -198,12 +195,11 @@ TEST(ExactCorrelationMemory, OfPackedShortNumbersIsTheSame) {
 
 /// What packed() takes for each number, after it gave the same memory back.
 int packed_width(const std::vector<int64_t>& entries) {
-  const auto owner = std::make_shared<std::vector<int64_t>>(entries);
   const int64_t count = std::ssize(entries);
   const bool narrow =
       std::ranges::all_of(entries, [](int64_t entry) { return std::abs(entry) <= INT32_MAX; });
-  ExactCorrelationMemory memory = ExactCorrelationMemory::from_bytes(
-      1, count, 64, std::as_writable_bytes(std::span(*owner)), owner);
+  ExactCorrelationMemory memory =
+      ExactCorrelationMemory::from_bytes(1, count, 64, std::as_bytes(std::span(entries)));
   if (narrow) memory.merge(ExactCorrelationMemory(1, count));  // goes back to 32 bits
   EXPECT_EQ(memory.bits(), narrow ? 32 : 64);
   const Packing packing = memory.packing();
@@ -270,15 +266,12 @@ TEST(ExactCorrelationMemory, RefusesAndStaysAsItWas) {
   EXPECT_THROW(memory.bytes(1, INT64_MAX), UsageError);
   EXPECT_TRUE(memory.bytes(64, 0).empty());
   EXPECT_EQ(memory.bytes(), before);
-  const auto bytes = std::make_shared<std::vector<std::byte>>(68);
-  const std::span<std::byte> all(*bytes);
-  const auto open = [&](int64_t rows, int64_t columns, int bits, std::span<std::byte> entries) {
-    return ExactCorrelationMemory::from_bytes(rows, columns, bits, entries, bytes);
+  const auto open = [](int64_t rows, int64_t columns, int bits, size_t bytes) {
+    return ExactCorrelationMemory::from_bytes(rows, columns, bits, std::vector<std::byte>(bytes));
   };
-  EXPECT_THROW(open(4, 4, 32, all), UsageError);
-  EXPECT_THROW(open(4, 4, 16, all.first(64)), UsageError);
-  EXPECT_THROW(open(4, 4, 32, all.subspan(1, 64)), UsageError);
-  EXPECT_THROW(open(-4, -4, 32, all.first(64)), UsageError);
+  EXPECT_THROW(open(4, 4, 32, 68), UsageError);
+  EXPECT_THROW(open(4, 4, 16, 64), UsageError);
+  EXPECT_THROW(open(-4, -4, 32, 64), UsageError);
 }
 
 }  // namespace

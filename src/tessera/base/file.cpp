@@ -268,35 +268,17 @@ std::string read_file(const std::filesystem::path& path, uint64_t limit) {
   return content;
 }
 
-MappedFile::MappedFile(const std::filesystem::path& path, Mapping mapping) : mapping_(mapping) {
+MappedFile::MappedFile(const std::filesystem::path& path) {
   const Descriptor file = open_for_reading(path);
-  size_ = regular_size(file.value, path);
-  if (size_ == 0) return;
-  const int allowed = mapping == Mapping::kCopyOnWrite ? PROT_READ | PROT_WRITE : PROT_READ;
-  void* address = ::mmap(nullptr, size_, allowed, MAP_PRIVATE, file.value, 0);
-  if (address == MAP_FAILED) throw SystemError(path.native(), "map", errno);
-  data_ = static_cast<std::byte*>(address);
+  const size_t size = regular_size(file.value, path);
+  if (size == 0) return;
+  void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.value, 0);
+  if (data == MAP_FAILED) throw SystemError(path.native(), "map", errno);
+  data_ = {static_cast<char*>(data), Unmap{size}};
 }
 
-MappedFile::~MappedFile() {
-  if (data_ != nullptr) ::munmap(data_, size_);
-}
-
-MappedFile::MappedFile(MappedFile&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)),
-      size_(std::exchange(other.size_, 0)),
-      mapping_(other.mapping_) {}
-
-MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
-  std::swap(data_, other.data_);
-  std::swap(size_, other.size_);
-  std::swap(mapping_, other.mapping_);
-  return *this;
-}
-
-std::span<std::byte> MappedFile::writable_bytes() {
-  if (mapping_ != Mapping::kCopyOnWrite) throw std::logic_error("MappedFile: mapped read-only");
-  return {data_, size_};
+void MappedFile::Unmap::operator()(char* data) const {
+  ::munmap(data, size);
 }
 
 FileLock::FileLock(std::filesystem::path path, std::string_view refusal)

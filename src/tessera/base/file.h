@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -81,27 +82,20 @@ int64_t file_bytes(const std::filesystem::path& path);
 /// limit, DataError.
 std::string read_file(const std::filesystem::path& path, uint64_t limit = uint64_t{1} << 32);
 
-/// What may be done to a file's bytes in memory. kCopyOnWrite: change them there; the file stays as
-/// it is.
-enum class Mapping { kReadOnly, kCopyOnWrite };
-
 /// A file mapped into memory. Empty files map to an empty span.
 class MappedFile {
  public:
-  explicit MappedFile(const std::filesystem::path& path, Mapping mapping = Mapping::kReadOnly);
-  ~MappedFile();
-  MappedFile(MappedFile&& other) noexcept;
-  MappedFile& operator=(MappedFile&& other) noexcept;
+  explicit MappedFile(const std::filesystem::path& path);
 
-  std::span<const std::byte> bytes() const { return {data_, size_}; }
-  std::string_view text() const { return {reinterpret_cast<const char*>(data_), size_}; }
-  /// Throws std::logic_error unless mapped kCopyOnWrite.
-  std::span<std::byte> writable_bytes();
+  std::string_view text() const { return {data_.get(), data_.get_deleter().size}; }
+  std::span<const std::byte> bytes() const { return std::as_bytes(std::span(text())); }
 
  private:
-  std::byte* data_ = nullptr;
-  size_t size_ = 0;
-  Mapping mapping_;
+  struct Unmap {
+    size_t size;
+    void operator()(char* data) const;
+  };
+  std::unique_ptr<char, Unmap> data_;
 };
 
 /// The right to write to a folder, held by one process at a time: an exclusive flock on a file in

@@ -114,8 +114,8 @@ size_t dtype_bytes(DType dtype) {
   return kDTypes[static_cast<size_t>(dtype)].bytes;
 }
 
-File File::open(const std::filesystem::path& path, Mapping mapping) {
-  File file(MappedFile(path, mapping), path.native());
+File File::open(const std::filesystem::path& path) {
+  File file(MappedFile(path), path.native());
   file.parse_header();
   return file;
 }
@@ -161,12 +161,6 @@ const TensorView& File::at(const std::string& name) const {
   std::vector<std::string> known;
   for (const auto& [other, view] : tensors_) known.push_back(other);
   throw DataError(path_, "has no tensor '{}'{}", name, suggestion(name, known));
-}
-
-std::span<std::byte> File::writable_bytes(const std::string& name) {
-  const auto tensor = at(name).bytes;
-  const auto all = mapping_.writable_bytes();
-  return all.subspan(tensor.data() - all.data(), tensor.size());
 }
 
 std::string header(const std::vector<NamedTensor>& tensors,

@@ -32,12 +32,10 @@ struct TensorView {
 class File {
  public:
   /// Throws SystemError, or DataError that names the tensor and what is wrong with it.
-  static File open(const std::filesystem::path& path, Mapping mapping = Mapping::kReadOnly);
+  static File open(const std::filesystem::path& path);
 
   /// Throws DataError with the nearest name where there is no such tensor.
   const TensorView& at(const std::string& name) const;
-  /// The bytes of a tensor of a file opened kCopyOnWrite; what is written there stays in memory.
-  std::span<std::byte> writable_bytes(const std::string& name);
   const std::map<std::string, TensorView>& tensors() const { return tensors_; }
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   const std::string& path() const { return path_; }

@@ -84,8 +84,7 @@ ExactCorrelationMemory::ExactCorrelationMemory(int64_t rows, int64_t columns, in
       largest_(kMost32) {}
 
 ExactCorrelationMemory ExactCorrelationMemory::from_bytes(int64_t rows, int64_t columns, int bits,
-                                                          std::span<std::byte> bytes,
-                                                          std::shared_ptr<void> owner) {
+                                                          std::span<const std::byte> bytes) {
   check_size(rows, columns);
   check_argument(bits == 32 || bits == 64,
                  "ExactCorrelationMemory: entries of {} bits, expected 32 or 64", bits);
@@ -93,9 +92,9 @@ ExactCorrelationMemory ExactCorrelationMemory::from_bytes(int64_t rows, int64_t 
   check_argument(bytes.size() == size * static_cast<uint64_t>(bits / 8),
                  "ExactCorrelationMemory: {} bytes, expected {} for {} x {} entries of {} bits",
                  bytes.size(), size * static_cast<uint64_t>(bits / 8), rows, columns, bits);
-  check_argument(reinterpret_cast<uintptr_t>(bytes.data()) % static_cast<uintptr_t>(bits / 8) == 0,
-                 "ExactCorrelationMemory: the bytes start in the middle of an entry");
-  return {rows, columns, bits, {std::move(owner), bytes.data()}};
+  ExactCorrelationMemory memory(rows, columns, bits, allocate_matrix(std::ssize(bytes)));
+  std::ranges::copy(bytes, memory.entries_.get());
+  return memory;
 }
 
 ExactCorrelationMemory::ExactCorrelationMemory(const ExactCorrelationMemory& other)

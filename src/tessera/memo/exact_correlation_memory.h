@@ -44,10 +44,9 @@ class ExactCorrelationMemory {
   /// Holds nothing: C = 0. rows and columns up to 2^17.
   ExactCorrelationMemory(int64_t rows, int64_t columns);
 
-  /// C from the bytes() of another memory, used in place: `bytes` must be writable (a private
-  /// mapping of a file, say), aligned to an entry, and live as long as `owner` does.
+  /// C from the bytes() of another memory.
   static ExactCorrelationMemory from_bytes(int64_t rows, int64_t columns, int bits,
-                                           std::span<std::byte> bytes, std::shared_ptr<void> owner);
+                                           std::span<const std::byte> bytes);
 
   /// C from what another memory's packed() gave.
   static ExactCorrelationMemory from_packed(int64_t rows, int64_t columns, const Packing& packing,

@@ -97,7 +97,7 @@ safetensors::File opened(const std::filesystem::path& path) {
   const std::string& name = path.native();
   if (!is_there(path)) throw DataError(name, "is missing; {}", kRemedy);
   try {
-    return safetensors::File::open(path, Mapping::kCopyOnWrite);
+    return safetensors::File::open(path);
   } catch (const DataError& error) {
     const std::string_view complaint = error.what();
     throw DataError(name, "{}; {}", complaint.substr(name.size() + 2), kRemedy);  // after "NAME: "
@@ -128,14 +128,12 @@ void check_tensor(const safetensors::File& file, int64_t dimension) {
                     packing ? "I64" : "I32 or I64", fmt::join(shape, ", "), kRemedy);
 }
 
-memo::ExactCorrelationMemory matrix_of(const std::shared_ptr<safetensors::File>& file,
-                                       int64_t dimension) {
-  const auto& tensor = file->at(kTensor);
-  const std::optional<memo::Packing> packing = packing_of(*file);
+memo::ExactCorrelationMemory matrix_of(const safetensors::File& file, int64_t dimension) {
+  const auto& tensor = file.at(kTensor);
+  const std::optional<memo::Packing> packing = packing_of(file);
   if (!packing)
-    return memo::ExactCorrelationMemory::from_bytes(dimension, dimension,
-                                                    tensor.dtype == DType::kI32 ? 32 : 64,
-                                                    file->writable_bytes(kTensor), file);
+    return memo::ExactCorrelationMemory::from_bytes(
+        dimension, dimension, tensor.dtype == DType::kI32 ? 32 : 64, tensor.bytes);
   return memo::ExactCorrelationMemory::from_packed(
       dimension, dimension, *packing,
       {reinterpret_cast<const uint64_t*>(tensor.bytes.data()),
@@ -159,7 +157,7 @@ memo::MemoryShard MatrixFile::shard() const {
                 metadata(*file_, "checksum"))
               throw DataError(file_->path(),
                               "is damaged: its checksum does not match its content; {}", kRemedy);
-            return matrix_of(file_, dimension_);
+            return matrix_of(*file_, dimension_);
           }};
 }
 

@@ -42,7 +42,7 @@ class MatrixFile {
 
   const MatrixState& state() const { return state_; }
   /// C, unpacked when the matrix is first needed. The checksum is compared then, and DataError
-  /// thrown. To be called once: two of them would share the entries of a file that is not packed.
+  /// thrown.
   memo::MemoryShard shard() const;
 
  private:
