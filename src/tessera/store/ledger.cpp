@@ -12,7 +12,6 @@
 #include "tessera/base/utf8.h"
 #include "tessera/store/detail/ledger_tables.h"
 #include "tessera/store/detail/token_pieces.h"
-#include "tessera/store/sqlite.h"
 
 namespace tessera::store {
 namespace {
@@ -48,43 +47,33 @@ ChangeKind kind_of(const std::string& name, const std::string& path) {
 
 Ledger::Ledger(const std::filesystem::path& path, Access access, const std::string& config,
                int64_t vocabulary)
-    : database_(std::make_unique<sqlite::Database>(checked_ledger_path(path), access)),
-      format_(check_ledger_tables(*database_, config)),
+    : database_(checked_ledger_path(path), access),
+      format_(check_ledger_tables(database_, config)),
       vocabulary_(vocabulary) {
   if (access == Access::kRead) return;
   // Deleted rows are overwritten, so that a name does not outlive its row.
-  database_->execute("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON");
-  if (log_bytes() > 0 || !database_->has_empty_counts()) changes_when_tidy_ = -1;
-  database_->empty_log({});  // of what a killed process left there
+  database_.execute("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON");
+  if (log_bytes() > 0 || !database_.has_empty_counts()) changes_when_tidy_ = -1;
+  database_.empty_log({});  // of what a killed process left there
   if (format_ == kLedgerFormat) return;
-  upgrade_ledger_tables(*database_, format_);
+  upgrade_ledger_tables(database_, format_);
   format_ = kLedgerFormat;
 }
 
-Ledger::~Ledger() = default;
-
-const std::string& Ledger::path() const {
-  return database_->path();
-}
-
 std::string Ledger::schema() const {
-  return ledger_schema(*database_);
-}
-
-void Ledger::interrupt_when(std::function<bool()> condition) {
-  database_->interrupt_when(std::move(condition));
+  return ledger_schema(database_);
 }
 
 void Ledger::take_snapshot() {
   snapshot_.reset();
   searchable_.reset();
   state_.reset();
-  snapshot_ = std::make_unique<sqlite::Transaction>(*database_, Access::kRead);
-  format_ = ledger_format(*database_);  // a snapshot is taken at the first read
+  snapshot_.emplace(database_, Access::kRead);
+  format_ = ledger_format(database_);  // a snapshot is taken at the first read
 }
 
 int64_t Ledger::last_change() const {
-  Statement row(*database_, "SELECT last_change FROM store");
+  Statement row(database_, "SELECT last_change FROM store");
   if (!row.step()) throw DataError(path(), "its table 'store' is empty");
   const int64_t change = row.integer(0);
   if (change < 0 || change > kMost)
@@ -106,13 +95,12 @@ int64_t Ledger::state() const {
 }
 
 void Ledger::add_details(Checksum& sum) const {
-  Statement rows(*database_, "SELECT document, memorized, digest FROM details ORDER BY document");
-  Ascending numbers(*database_, "details of document");
+  Statement rows(database_, "SELECT document, memorized, digest FROM details ORDER BY document");
+  Ascending numbers(database_, "details of document");
   while (rows.step())
     sum.add(
         fmt::format("{} {} {}\n", numbers.next(rows.integer(0)), rows.integer(1), rows.text(2)));
-  Statement metadata(*database_,
-                     "SELECT document, key, value FROM metadata ORDER BY document, key");
+  Statement metadata(database_, "SELECT document, key, value FROM metadata ORDER BY document, key");
   // Damaged pages that refer to each other could go on for ever.
   std::pair<int64_t, std::string> last(INT64_MIN, "");
   while (metadata.step()) {
@@ -144,8 +132,8 @@ std::vector<StoredDocument> Ledger::documents() const {
 
 void Ledger::visit_documents(const char* condition,
                              const std::function<void(StoredDocument&&)>& visit) const {
-  Statement rows(*database_, fmt::format("{} {} ORDER BY number", kDocumentColumns, condition));
-  Ascending numbers(*database_, "document", 0);
+  Statement rows(database_, fmt::format("{} {} ORDER BY number", kDocumentColumns, condition));
+  Ascending numbers(database_, "document", 0);
   while (rows.step()) {
     StoredDocument document = document_of(rows, path());
     numbers.next(document.number);
@@ -154,13 +142,13 @@ void Ledger::visit_documents(const char* condition,
 }
 
 std::optional<StoredDocument> Ledger::find(const std::string& id) const {
-  Statement row(*database_, fmt::format("{} WHERE id = ?1", kDocumentColumns), id);
+  Statement row(database_, fmt::format("{} WHERE id = ?1", kDocumentColumns), id);
   if (!row.step()) return {};
   return document_of(row, path());
 }
 
 std::optional<StoredDocument> Ledger::find_number(int64_t number) const {
-  Statement row(*database_, fmt::format("{} WHERE number = ?1", kDocumentColumns), number);
+  Statement row(database_, fmt::format("{} WHERE number = ?1", kDocumentColumns), number);
   if (!row.step()) return {};
   return document_of(row, path());
 }
@@ -186,14 +174,14 @@ std::vector<int64_t> Ledger::token_counts() const {
 DocumentDetails Ledger::details(const StoredDocument& document) const {
   DocumentDetails details;
   if (format_ < 3) return details;
-  Statement row(*database_, "SELECT bytes, memorized, digest FROM details WHERE document = ?1",
+  Statement row(database_, "SELECT bytes, memorized, digest FROM details WHERE document = ?1",
                 document.number);
   if (row.step()) {
     details.bytes = row.integer(0);
     details.memorized = row.integer(1);
     details.digest = utf8::printable(row.text(2));
   }
-  Statement metadata(*database_, "SELECT key, value FROM metadata WHERE document = ?1",
+  Statement metadata(database_, "SELECT key, value FROM metadata WHERE document = ?1",
                      document.number);
   while (metadata.step())
     if (!details.metadata.emplace(metadata.text(0), metadata.text(1)).second)
@@ -202,15 +190,15 @@ DocumentDetails Ledger::details(const StoredDocument& document) const {
 }
 
 bool Ledger::erasure_pending() const {
-  Statement row(*database_, "SELECT erase FROM store");
+  Statement row(database_, "SELECT erase FROM store");
   return row.step() && row.integer(0) != 0;
 }
 
 std::vector<std::string> Ledger::unerased() const {
   std::vector<std::string> ids;
   if (format_ < 2) return ids;
-  Statement rows(*database_, "SELECT number, id FROM forgotten ORDER BY number");
-  Ascending numbers(*database_, "forgotten document");
+  Statement rows(database_, "SELECT number, id FROM forgotten ORDER BY number");
+  Ascending numbers(database_, "forgotten document");
   while (rows.step()) {
     numbers.next(rows.integer(0));
     ids.push_back(utf8::printable(rows.text(1)));
@@ -221,10 +209,10 @@ std::vector<std::string> Ledger::unerased() const {
 std::vector<ForgottenDocument> Ledger::forgotten() const {
   std::vector<ForgottenDocument> documents;
   if (format_ < 3) return documents;
-  Statement rows(*database_,
+  Statement rows(database_,
                  "SELECT number, bytes, tokens, digest, memorized FROM changes JOIN details "
                  "USING (document) WHERE kind = 'forget' ORDER BY number");
-  Ascending numbers(*database_, "change", 0);
+  Ascending numbers(database_, "change", 0);
   while (rows.step()) {
     numbers.next(rows.integer(0));
     documents.push_back({rows.integer(1), rows.integer(2), utf8::printable(rows.text(3)),
@@ -235,7 +223,7 @@ std::vector<ForgottenDocument> Ledger::forgotten() const {
 
 std::vector<Change> Ledger::changes_after(int64_t number) const {
   std::vector<Change> changes;
-  Statement rows(*database_,
+  Statement rows(database_,
                  "SELECT number, kind, document, tokens, checksum FROM changes WHERE number > ?1 "
                  "ORDER BY number",
                  number);
@@ -253,14 +241,14 @@ std::vector<Change> Ledger::changes_after(int64_t number) const {
 
 int64_t Ledger::settled_change() const {
   if (!settled_digests().empty()) return 0;
-  Statement row(*database_, "SELECT number - 1 FROM changes ORDER BY number LIMIT 1");
+  Statement row(database_, "SELECT number - 1 FROM changes ORDER BY number LIMIT 1");
   return row.step() ? row.integer(0) : last_change();
 }
 
 std::vector<std::string> Ledger::settled_digests() const {
   std::vector<std::string> digests;
   if (format_ < 5) return digests;
-  Statement rows(*database_, "SELECT shard, digest FROM settled ORDER BY shard");
+  Statement rows(database_, "SELECT shard, digest FROM settled ORDER BY shard");
   while (rows.step()) {
     if (rows.integer(0) != std::ssize(digests))  // so that damaged pages cannot go on for ever
       throw DataError(path(), "matrix {} is settled after {} others", rows.integer(0),
@@ -277,8 +265,8 @@ int64_t Ledger::log_bytes() const {
 std::vector<int64_t> Ledger::noted_changes() const {
   std::vector<int64_t> changes;
   if (format_ < 4) return changes;
-  Statement rows(*database_, "SELECT shard, change FROM shards ORDER BY shard");
-  Ascending shards(*database_, "matrix");
+  Statement rows(database_, "SELECT shard, change FROM shards ORDER BY shard");
+  Ascending shards(database_, "matrix");
   while (rows.step()) {
     shards.next(rows.integer(0));
     changes.push_back(rows.integer(1));
@@ -287,17 +275,13 @@ std::vector<int64_t> Ledger::noted_changes() const {
 }
 
 void Ledger::check_integrity() const {
-  Statement findings(*database_, "PRAGMA integrity_check(1)");
+  Statement findings(database_, "PRAGMA integrity_check(1)");
   if (findings.step() && findings.text(0) != "ok")
     throw DataError(path(), "is damaged: {}", findings.text(0));
 }
 
-sqlite::Transaction Ledger::transaction() {
-  return {*database_, Access::kWrite};
-}
-
 int64_t Ledger::next_change() {
-  Statement(*database_, "UPDATE store SET last_change = last_change + 1").run();
+  Statement(database_, "UPDATE store SET last_change = last_change + 1").run();
   return last_change();
 }
 
@@ -305,7 +289,7 @@ int64_t Ledger::next_change() {
 /// was stored since then has the largest; a look at all changes for each would take ever longer.
 int64_t Ledger::next_number() const {
   Statement row(
-      *database_,
+      database_,
       "SELECT coalesce((SELECT document FROM changes WHERE kind = 'store' ORDER BY number "
       "DESC LIMIT 1), (SELECT max(number) FROM (SELECT number FROM documents UNION ALL "
       "SELECT document FROM changes)), 0) + 1");
@@ -316,48 +300,47 @@ int64_t Ledger::next_number() const {
 StoredDocument Ledger::store(const std::string& id, const memo::TokenPieces& tokens) {
   const int64_t change = next_change();
   StoredDocument document{next_number(), id, 0, 0, ""};
-  write_pieces(*database_, tokens, vocabulary_, document);
-  Statement(*database_, "INSERT INTO documents VALUES (?1, ?2, ?3, 0, ?4)", document.number, id,
+  write_pieces(database_, tokens, vocabulary_, document);
+  Statement(database_, "INSERT INTO documents VALUES (?1, ?2, ?3, 0, ?4)", document.number, id,
             document.tokens, document.checksum)
       .run();
-  Statement(*database_, "INSERT INTO changes VALUES (?1, 'store', ?2, ?3, ?4)", change,
+  Statement(database_, "INSERT INTO changes VALUES (?1, 'store', ?2, ?3, ?4)", change,
             document.number, document.tokens, document.checksum)
       .run();
   return document;
 }
 
 void Ledger::set_pairs(const StoredDocument& document) {
-  Statement(*database_, "UPDATE documents SET pairs = ?2 WHERE number = ?1", document.number,
+  Statement(database_, "UPDATE documents SET pairs = ?2 WHERE number = ?1", document.number,
             document.pairs)
       .run();
 }
 
 void Ledger::set_details(const StoredDocument& document, const DocumentDetails& details) {
   delete_details(document);
-  Statement(*database_, "INSERT INTO details VALUES (?1, ?2, ?3, ?4)", document.number,
+  Statement(database_, "INSERT INTO details VALUES (?1, ?2, ?3, ?4)", document.number,
             details.bytes, details.memorized, details.digest)
       .run();
   for (const auto& [key, value] : details.metadata)
-    Statement(*database_, "INSERT INTO metadata VALUES (?1, ?2, ?3)", document.number, key, value)
+    Statement(database_, "INSERT INTO metadata VALUES (?1, ?2, ?3)", document.number, key, value)
         .run();
 }
 
 void Ledger::delete_details(const StoredDocument& document) {
   for (const char* table : {"details", "metadata"})
-    Statement(*database_, fmt::format("DELETE FROM {} WHERE document = ?1", table), document.number)
+    Statement(database_, fmt::format("DELETE FROM {} WHERE document = ?1", table), document.number)
         .run();
 }
 
 void Ledger::forget(const StoredDocument& document) {
-  Statement(*database_, "INSERT INTO changes VALUES (?1, 'forget', ?2, ?3, ?4)", next_change(),
+  Statement(database_, "INSERT INTO changes VALUES (?1, 'forget', ?2, ?3, ?4)", next_change(),
             document.number, document.tokens, document.checksum)
       .run();
-  Statement(*database_, "DELETE FROM documents WHERE number = ?1", document.number).run();
+  Statement(database_, "DELETE FROM documents WHERE number = ?1", document.number).run();
   delete_details(document);
   delete_passages(document);
-  Statement(*database_, "INSERT INTO forgotten VALUES (?1, ?2)", document.number, document.id)
-      .run();
-  database_->execute("UPDATE store SET erase = 1");
+  Statement(database_, "INSERT INTO forgotten VALUES (?1, ?2)", document.number, document.id).run();
+  database_.execute("UPDATE store SET erase = 1");
 }
 
 void Ledger::note_forgotten(const StoredDocument& document, const DocumentDetails& details,
@@ -368,15 +351,15 @@ void Ledger::note_forgotten(const StoredDocument& document, const DocumentDetail
 
 bool Ledger::is_settled() const {
   return last_change() == 0 && !settled_digests().empty() && !erasure_pending() &&
-         database_->changes() == changes_when_tidy_;
+         database_.changes() == changes_when_tidy_;
 }
 
 void Ledger::settle(std::span<const std::string> digests) {
   check_integrity();  // a copy takes what the pages refer to
-  copy_ = std::make_unique<sqlite::Database>(settled_copy(path(), digests));
+  copy_.emplace(settled_copy(path(), digests));
   const bool erases = erasure_pending();
   if (!erases) copy_->execute("VACUUM");
-  database_->replace_by(*copy_);
+  database_.replace_by(*copy_);
   if (erases) copy_->execute("DELETE FROM forgotten; VACUUM");
 }
 
@@ -384,18 +367,18 @@ void Ledger::tidy(Readers readers) {
   if (erasure_pending()) {
     empty_log(readers);
     // The names go last: as long as the text may be there, they say whose it is.
-    database_->replace_by(*copy_);
+    database_.replace_by(*copy_);
     empty_log(readers);
-    database_->execute("UPDATE store SET erase = 0");
+    database_.execute("UPDATE store SET erase = 0");
   }
   copy_.reset();
-  if (database_->empty_log_and_counts()) changes_when_tidy_ = database_->changes();
+  if (database_.empty_log_and_counts()) changes_when_tidy_ = database_.changes();
 }
 
 /// Where a reader would be left with what was forgotten, says so.
 void Ledger::empty_log(Readers readers) {
   constexpr std::chrono::seconds kPatience{10};
-  if (!database_->empty_log(readers == Readers::kWait ? kPatience : std::chrono::seconds(0)))
+  if (!database_.empty_log(readers == Readers::kWait ? kPatience : std::chrono::seconds(0)))
     throw ErasureDelayed(path() +
                          ": the text of what was forgotten stays in the file for now, because "
                          "another process still reads the state before; the next command that "

@@ -4,28 +4,23 @@
 #include <filesystem>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tessera/base/error.h"
 #include "tessera/memo/window_code.h"
+#include "tessera/store/sqlite.h"
 
 namespace tessera {
 class Checksum;
 }
 
 namespace tessera::store {
-
-namespace sqlite {
-enum class Access;
-class Database;
-class Transaction;
-}  // namespace sqlite
 
 struct StoredDocument {
   int64_t number = 0;  ///< later documents have larger numbers
@@ -126,15 +121,16 @@ class Ledger {
   /// Throws DataError if the file is not a ledger, or has another format or configuration.
   Ledger(const std::filesystem::path& path, sqlite::Access access, const std::string& config,
          int64_t vocabulary);
-  ~Ledger();
 
-  const std::string& path() const;
+  const std::string& path() const { return database_.path(); }
   /// The SQL of its tables, which stands in its file.
   std::string schema() const;
 
   /// Members ask this now and then while they read, at least once for a piece of a document; where
   /// it is true they throw Interrupted. {}: never.
-  void interrupt_when(std::function<bool()> condition);
+  void interrupt_when(std::function<bool()> condition) {
+    database_.interrupt_when(std::move(condition));
+  }
 
   /// From now on this reader sees the state of this moment.
   void take_snapshot();
@@ -199,7 +195,7 @@ class Ledger {
 
   // For the one writer only:
 
-  sqlite::Transaction transaction();
+  sqlite::Transaction transaction() { return {database_, sqlite::Access::kWrite}; }
   /// Adds a document under an unused id; its pairs are set afterwards by set_pairs().
   StoredDocument store(const std::string& id, const memo::TokenPieces& tokens);
   /// Records document.pairs.
@@ -241,14 +237,14 @@ class Ledger {
   int64_t next_number() const;
   void empty_log(Readers readers);
 
-  std::unique_ptr<sqlite::Database> database_;
+  sqlite::Database database_;
   int64_t format_;  // of the tables
-  std::unique_ptr<sqlite::Transaction> snapshot_;
+  std::optional<sqlite::Transaction> snapshot_;
   mutable std::optional<bool> searchable_;  // in the snapshot
   mutable std::optional<int64_t> state_;    // likewise
   int64_t vocabulary_;
-  std::unique_ptr<sqlite::Database> copy_;  // from settle() to tidy()
-  int64_t changes_when_tidy_ = 0;           // of the database's rows; -1: tidy() had not ended
+  std::optional<sqlite::Database> copy_;  // from settle() to tidy()
+  int64_t changes_when_tidy_ = 0;         // of the database's rows; -1: tidy() had not ended
 };
 
 }  // namespace tessera::store

@@ -12,7 +12,6 @@
 #include "tessera/plan/correlation_noise.h"
 #include "tessera/store/detail/matrix_file.h"
 #include "tessera/store/digest.h"
-#include "tessera/store/sqlite.h"
 
 namespace tessera::store {
 

@@ -13,7 +13,6 @@
 #include "tessera/store/detail/matrix_file.h"
 #include "tessera/store/detail/token_pieces.h"
 #include "tessera/store/digest.h"
-#include "tessera/store/sqlite.h"
 #include "tessera/store/text_search.h"
 
 namespace tessera::store {

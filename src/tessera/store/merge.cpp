@@ -12,7 +12,6 @@
 #include "tessera/store/digest.h"
 #include "tessera/store/memo_store.h"
 #include "tessera/store/memo_writer.h"
-#include "tessera/store/sqlite.h"
 #include "tessera/store/text_search.h"
 
 namespace tessera::store {

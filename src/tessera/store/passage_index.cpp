@@ -13,7 +13,6 @@
 #include "tessera/store/detail/word_alignment.h"
 #include "tessera/store/digest.h"
 #include "tessera/store/ledger.h"
-#include "tessera/store/sqlite.h"
 
 namespace tessera::store {
 namespace {
@@ -134,8 +133,8 @@ std::vector<StoredDocument> Ledger::unindexed() const {
 }
 
 void Ledger::index(const StoredDocument& document, std::string_view text) {
-  Statement passage(*database_, "INSERT INTO passages (document, line) VALUES (?1, ?2)");
-  Statement words(*database_, "INSERT INTO words (rowid, text) VALUES (last_insert_rowid(), ?1)");
+  Statement passage(database_, "INSERT INTO passages (document, line) VALUES (?1, ?2)");
+  Statement words(database_, "INSERT INTO words (rowid, text) VALUES (last_insert_rowid(), ?1)");
   int64_t line = 1;
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = end_of_passage(text, begin);
@@ -150,21 +149,21 @@ void Ledger::index(const StoredDocument& document, std::string_view text) {
 }
 
 void Ledger::delete_passages(const StoredDocument& document) {
-  Statement(*database_,
+  Statement(database_,
             "DELETE FROM words WHERE rowid IN (SELECT number FROM passages WHERE document = ?1)",
             document.number)
       .run();
-  Statement(*database_, "DELETE FROM passages WHERE document = ?1", document.number).run();
+  Statement(database_, "DELETE FROM passages WHERE document = ?1", document.number).run();
 }
 
 std::string Ledger::indexed_text(const StoredDocument& document) const {
   std::string text;
   if (format_ < 3) return text;
-  Statement rows(*database_,
+  Statement rows(database_,
                  "SELECT p.number, w.text FROM passages p JOIN words w ON w.rowid = p.number WHERE "
                  "p.document = ?1 ORDER BY p.number",
                  document.number);
-  sqlite::Ascending numbers(*database_, "passage");
+  sqlite::Ascending numbers(database_, "passage");
   while (rows.step()) {
     numbers.next(rows.integer(0));
     text += rows.text(1);
@@ -184,25 +183,25 @@ void Ledger::check_index(const StoredDocument& document) const {
 void Ledger::rebuild_index(const std::function<std::string(const StoredDocument&)>& text_of) {
   const std::vector<StoredDocument> all = documents();
   // No kill leaves this table: all is one transaction.
-  database_->execute(
+  database_.execute(
       "CREATE TABLE kept (document INTEGER, passage INTEGER, text TEXT, "
       "UNIQUE (document, passage))");
   for (const StoredDocument& document : all)
     if (only_index_holds_text(document, text_of(document)))
-      Statement(*database_,
+      Statement(database_,
                 "INSERT INTO kept SELECT p.document, p.number, w.text FROM passages p JOIN words w "
                 "ON w.rowid = p.number WHERE p.document = ?1",
                 document.number)
           .run();
-  empty_passage_index(*database_);
+  empty_passage_index(database_);
   for (const StoredDocument& document : all) {
     std::string text;
-    Statement kept(*database_, "SELECT text FROM kept WHERE document = ?1 ORDER BY passage",
+    Statement kept(database_, "SELECT text FROM kept WHERE document = ?1 ORDER BY passage",
                    document.number);
     while (kept.step()) text += kept.text(0);
     index(document, text.empty() ? text_of(document) : text);
   }
-  database_->execute("DROP TABLE kept");
+  database_.execute("DROP TABLE kept");
 }
 
 bool Ledger::only_index_holds_text(const StoredDocument& document,
@@ -220,7 +219,7 @@ std::vector<FoundPassage> Ledger::search(std::string_view question, int64_t limi
   const std::string query = any_word_of(question);
   std::vector<FoundPassage> found;
   if (format_ < 3 || query.empty()) return found;
-  Statement rows(*database_,
+  Statement rows(database_,
                  "SELECT d.id, p.line, -bm25(words), snippet(words, 0, '[', ']', '…', 24) FROM "
                  "words JOIN passages p ON p.number = words.rowid JOIN documents d ON d.number = "
                  "p.document WHERE words MATCH ?1 ORDER BY bm25(words), p.number LIMIT ?2",
@@ -234,15 +233,15 @@ std::vector<FoundPassage> Ledger::search(std::string_view question, int64_t limi
 void Ledger::visit_neighbourhoods(const std::vector<std::string>& words, size_t least,
                                   const std::function<size_t(Neighbourhood&&)>& visit) const {
   if (format_ < 3) return;
-  const std::vector<PassageRange> ranges = ranges_with(*database_, words, least);
-  Statement rows(*database_,
+  const std::vector<PassageRange> ranges = ranges_with(database_, words, least);
+  Statement rows(database_,
                  "SELECT p.document, w.text, p.number FROM passages p JOIN words w ON w.rowid = "
                  "p.number WHERE p.number BETWEEN ?1 AND ?2 ORDER BY p.number");
   for (const PassageRange& range : ranges) {
     if (range.count() < least) return;
     rows.bind_all(range.first, range.last);
     Neighbourhood place = {.words = range.words};
-    sqlite::Ascending numbers(*database_, "passage");
+    sqlite::Ascending numbers(database_, "passage");
     while (rows.step()) {
       numbers.next(rows.integer(2));
       if (rows.integer(0) != place.document && !place.text.empty())

@@ -6,7 +6,6 @@
 
 #include "tessera/base/error.h"
 #include "tessera/store/detail/matrix_file.h"
-#include "tessera/store/sqlite.h"
 
 namespace tessera::store {
 namespace {

@@ -7,7 +7,6 @@
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/store/ledger.h"
-#include "tessera/store/sqlite.h"
 
 namespace tessera::store {
 namespace {

@@ -10,7 +10,6 @@
 
 #include "tessera/base/checksum.h"
 #include "tessera/base/error.h"
-#include "tessera/store/sqlite.h"
 
 namespace tessera::store {
 namespace {
@@ -120,7 +119,7 @@ void write_pieces(const sqlite::Database& database, const memo::TokenPieces& tok
 }
 
 memo::TokenPieces Ledger::pieces(const StoredDocument& document) const {
-  const auto reader = std::make_shared<PieceReader>(*database_, document, vocabulary_);
+  const auto reader = std::make_shared<PieceReader>(database_, document, vocabulary_);
   return [reader] { return reader->next(); };
 }
 

@@ -4,7 +4,6 @@
 #include <functional>
 
 #include "tessera/store/ledger.h"
-#include "tessera/store/sqlite.h"
 
 namespace tessera::store {
 
