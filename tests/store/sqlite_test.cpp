@@ -1,13 +1,16 @@
 #include "tessera/store/sqlite.h"
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cerrno>
 #include <thread>
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
+#include "tests/support/largest_file.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera::store::sqlite {
@@ -44,6 +47,28 @@ TEST(Database, ATextThatIsTooLongIsNoDamage) {
   const Database database(":memory:", Access::kWrite);
   EXPECT_THROW(Statement(database, "SELECT length(?1)", std::string((16 << 20) + 1, 'a')),
                UsageError);
+}
+
+TEST(Database, AFullFileIsNotLaidToAnEarlierCall) {
+  const test::TemporaryFolder folder(test::folder_in_memory());
+  Database database(folder / "small.sqlite", Access::kWrite);
+  database.execute("PRAGMA journal_mode = WAL; CREATE TABLE t (a); PRAGMA max_page_count = 2");
+  errno = EFBIG;
+  EXPECT_THAT(test::message_of<SystemError>([&] { database.execute("CREATE TABLE u (a)"); }),
+              testing::HasSubstr("No space left on device"));
+}
+
+TEST(Database, StillWaitsForOthersAfterALogThatCannotBeEmptied) {
+  const test::TemporaryFolder folder(test::folder_in_memory());
+  Database database(folder / "log.sqlite", Access::kWrite);
+  database.execute("PRAGMA journal_mode = WAL; CREATE TABLE t (a)");
+  {
+    const test::LargestFile full(512);
+    EXPECT_THROW(database.empty_log({}), SystemError);
+  }
+  Statement patience(database, "PRAGMA busy_timeout");
+  ASSERT_TRUE(patience.step());
+  EXPECT_GT(patience.integer(0), 0);
 }
 
 TEST(Statement, HasNothingOfTheOneBeforeIt) {

@@ -44,13 +44,14 @@ bool stays_as_it_is(const std::filesystem::path& path) {
   return !is_open && file_bytes(log) == 0;
 }
 
-/// A statement about a full-text index is prepared, or prepared again by its first step, in two
-/// reads: the tables' names, then the index's settings. A VACUUM that another connection commits
-/// between the two fails it with SQLITE_SCHEMA.
+/// Calls it with errno 0. A statement about a full-text index is prepared, or prepared again by its
+/// first step, in two reads: the tables' names, then the index's settings. A VACUUM that another
+/// connection commits between the two fails it with SQLITE_SCHEMA.
 template <typename Call>
 int while_schema_changes(Call&& call) {
   constexpr int kTries = 100;
   int code = SQLITE_SCHEMA;
+  errno = 0;
   for (int tries = 0; tries < kTries && (code & 0xFF) == SQLITE_SCHEMA; ++tries) code = call();
   return code;
 }
@@ -67,6 +68,7 @@ Database::Database(const std::filesystem::path& path, Access access)
   const int flags =
       access == Access::kWrite ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
   sqlite3* connection = nullptr;
+  errno = 0;
   const int code =
       ::sqlite3_open_v2(uri_of(path, stays_as_it_is(path) ? "?immutable=1" : "").c_str(),
                         &connection, flags | kManner, nullptr);
@@ -92,6 +94,7 @@ void Database::interrupt_when(std::function<bool()> condition) {
 }
 
 void Database::execute(const std::string& sql) {
+  errno = 0;
   check(::sqlite3_exec(connection_.get(), sql.c_str(), nullptr, nullptr, nullptr));
 }
 
@@ -104,6 +107,7 @@ int64_t Database::changes() const {
 }
 
 void Database::replace_by(const Database& other) {
+  errno = 0;
   sqlite3_backup* copying =
       ::sqlite3_backup_init(connection_.get(), "main", other.connection_.get(), "main");
   if (copying == nullptr) fail(::sqlite3_errcode(connection_.get()));
@@ -113,10 +117,12 @@ void Database::replace_by(const Database& other) {
 
 bool Database::empty_log(std::chrono::milliseconds patience) {
   ::sqlite3_busy_timeout(connection_.get(), static_cast<int>(patience.count()));
+  const std::shared_ptr<sqlite3> set_back(connection_.get(), [](sqlite3* connection) {
+    ::sqlite3_busy_timeout(connection, kBusyMilliseconds);
+  });
   Statement log(*this, "PRAGMA wal_checkpoint(TRUNCATE)");
   const bool kept = log.step() && log.integer(0) != 0;
   log.run();
-  ::sqlite3_busy_timeout(connection_.get(), kBusyMilliseconds);
   return !kept;
 }
 
@@ -142,7 +148,7 @@ void Database::check(int code) const {
 }
 
 void Database::fail(int code) const {
-  // SQLite does not report why a commit failed; errno of the last call does.
+  // SQLite does not report why a commit failed; errno does, which is 0 before each call.
   const int last = errno == ENOSPC || errno == EFBIG || errno == EDQUOT ? errno : 0;
   const int known = connection_ ? ::sqlite3_system_errno(connection_.get()) : 0;
   const int system = known != 0 ? known : last;
