@@ -182,14 +182,14 @@ std::vector<LikelihoodDecoder::Depth> LikelihoodDecoder::depths(const WindowScor
   return found;
 }
 
-std::vector<LikelihoodDecoder::Stored> LikelihoodDecoder::by_length(
+std::vector<StoredContinuation> LikelihoodDecoder::by_length(
     const WindowScores& scores, std::span<const double> log_prior) const {
   DepthMixture mixture = candidates(scores, log_prior);
   if (mixture.candidates().empty()) return {};
-  std::vector<Stored> found;
+  std::vector<StoredContinuation> found;
   for (int64_t j = 0; j < scores.windows(); ++j) {
     add_window(mixture, scores, j);
-    Stored& stored = found.emplace_back();
+    StoredContinuation& stored = found.emplace_back();
     stored.length = scores.lengths()[j];
     stored.log_ratio = mixture.log_depth_ratio();
     for (const auto& candidate : mixture.candidates())

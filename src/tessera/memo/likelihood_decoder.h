@@ -2,9 +2,9 @@
 
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
+#include "tessera/data/token_memory.h"
 #include "tessera/memo/text_reader.h"
 
 namespace tessera::memo {
@@ -57,19 +57,13 @@ class LikelihoodDecoder {
   std::vector<Depth> depths(const WindowScores& scores, int64_t m, double within) const;
 
   /// What a memory tells somebody who has a distribution pi of the next token already, if the
-  /// context has one depth m.
-  struct Stored {
-    int64_t length = 0;    ///< of the m-th window, the longest one that was stored
-    double log_ratio = 0;  ///< DepthMixture::log_depth_ratio(): for this depth, nats
-    /// The tokens that may have been stored with it, equally probable as far as they surely were:
-    /// o / (1 + o), divided by the sum, where o = pi_y L(y, m) / Z_m(y). A window may have been
-    /// stored with several.
-    std::vector<std::pair<int32_t, double>> tokens = {};
-  };
-  /// For each window, shortest first, unless no token may have been stored. log_prior [V]: log pi,
-  /// in nats, used in place of the decoder's prior.
-  std::vector<Stored> by_length(const WindowScores& scores,
-                                std::span<const double> log_prior) const;
+  /// context has one depth m: for each window, shortest first, unless no token may have been
+  /// stored. log_ratio: DepthMixture::log_depth_ratio(). A window may have been stored with several
+  /// tokens; they are equally probable as far as they surely were: o / (1 + o), divided by the sum,
+  /// where o = pi_y L(y, m) / Z_m(y). log_prior [V]: log pi, in nats, used in place of the
+  /// decoder's prior.
+  std::vector<StoredContinuation> by_length(const WindowScores& scores,
+                                            std::span<const double> log_prior) const;
 
   /// [V], summing to 1.
   const std::vector<double>& prior() const { return prior_; }

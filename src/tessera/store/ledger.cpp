@@ -37,9 +37,9 @@ StoredDocument document_of(const Statement& row, const std::string& path) {
   return document;
 }
 
-ChangeKind kind_of(const std::string& name, const std::string& path) {
-  if (name == "store") return ChangeKind::kStore;
-  if (name == "forget") return ChangeKind::kForget;
+memo::Edit kind_of(const std::string& name, const std::string& path) {
+  if (name == "store") return memo::Edit::kStore;
+  if (name == "forget") return memo::Edit::kForget;
   throw DataError(path, "the journal has a change of the kind '{}'", name);
 }
 

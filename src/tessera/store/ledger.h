@@ -71,12 +71,10 @@ struct LedgerTotals {
   int64_t documents = 0, tokens = 0, pairs = 0;
 };
 
-enum class ChangeKind { kStore, kForget };
-
 /// An entry of the journal.
 struct Change {
   int64_t number = 0;
-  ChangeKind kind = ChangeKind::kStore;
+  memo::Edit kind = memo::Edit::kStore;
   StoredDocument document;  ///< without its id
 };
 

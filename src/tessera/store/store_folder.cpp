@@ -203,8 +203,7 @@ memo::TextMemory StoreFolder::memory(const std::vector<MatrixFile>& files,
   }
   memo::TextMemory memory(config_.memory, std::move(shards));
   for (const Change& change : ledger.changes_after(std::ranges::min(contained)))
-    memory.edit(change.kind == ChangeKind::kStore ? memo::Edit::kStore : memo::Edit::kForget,
-                ledger.pieces(change.document),
+    memory.edit(change.kind, ledger.pieces(change.document),
                 [&](size_t shard) { return contained[shard] < change.number; });
   if (memory.pairs() != ledger.totals().pairs)
     throw DataError(ledger_path().native(),

@@ -20,10 +20,7 @@ class StoreTokenReader final : public TokenMemory::Reader {
 
   std::vector<StoredContinuation> continuations(std::span<const double> log_prior) override {
     const size_t V = memory_.config().vocabulary;
-    std::vector<StoredContinuation> continuations;
-    for (auto& stored : decoder_.by_length(reader_.scores(), log_prior.first(V)))
-      continuations.push_back({stored.length, stored.log_ratio, std::move(stored.tokens)});
-    return continuations;
+    return decoder_.by_length(reader_.scores(), log_prior.first(V));
   }
 
  private:
