@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <exception>
+#include <future>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <sstream>
-#include <thread>
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
@@ -28,22 +27,15 @@ constexpr uint64_t kMostKeyBytes = 1 << 20;
 /// What was asked is not answered by all hosts that were there; those that are left are asked.
 struct Again {};
 
-/// Runs call(0), call(1), … at the same time; what each threw, or null.
-template <typename Call>
-std::vector<std::exception_ptr> at_once(size_t count, const Call& call) {
-  std::vector<std::exception_ptr> failures(count);
-  const auto run = [&](size_t i) {
-    try {
-      call(i);
-    } catch (...) {
-      failures[i] = std::current_exception();
-    }
-  };
-  std::vector<std::jthread> threads;
-  for (size_t i = 1; i < count; ++i) threads.emplace_back(run, i);
-  if (count > 0) run(0);
-  threads.clear();  // joins them
-  return failures;
+/// Calls call(*parts[0]), call(*parts[1]), … at the same time, the first in the thread that gets
+/// its result, and it must be got first. The futures wait when they go out of scope.
+template <typename Part, typename Call>
+auto at_once(const std::vector<Part*>& parts, const Call& call) {
+  std::vector<std::future<decltype(call(*parts[0]))>> results;
+  for (Part* part : parts)
+    results.push_back(std::async(results.empty() ? std::launch::deferred : std::launch::async,
+                                 [&call, part] { return call(*part); }));
+  return results;
 }
 
 }  // namespace
@@ -89,21 +81,18 @@ auto StoresOfHosts::each(const Call& call) const {
   look_up();
   const std::vector<Part*> asked = present();
   if (asked.empty()) throw Again{};
-  std::vector<decltype(call(*asked.front()))> results(asked.size());
-  const auto failures = at_once(asked.size(), [&](size_t i) { results[i] = call(*asked[i]); });
-  bool again = false;
+  auto answers = at_once(asked, call);
+  std::vector<decltype(call(*asked[0]))> results;
   for (size_t i = 0; i < asked.size(); ++i) {
-    if (!failures[i]) continue;
-    again = true;
     try {
-      std::rethrow_exception(failures[i]);
+      results.push_back(answers[i].get());
     } catch (const StoreChanged&) {
       asked[i]->changed = true;
     } catch (const HostError& error) {
       asked[i]->lose(error);
     }
   }
-  if (again) throw Again{};
+  if (results.size() < asked.size()) throw Again{};
   return results;
 }
 
@@ -184,8 +173,7 @@ void StoresOfHosts::open(const std::function<bool(const Part&)>& which) {
   for (const auto& part : parts_)
     if (which(*part)) asked.push_back(part.get());
   if (!asked.empty()) look_up();
-  const auto failures = at_once(asked.size(), [&](size_t i) {
-    Part& part = *asked[i];
+  const auto ask = [&](Part& part) {
     part.state.reset();
     try {
       part.state = part.host.state();
@@ -196,9 +184,8 @@ void StoresOfHosts::open(const std::function<bool(const Part&)>& which) {
     } catch (const HostError& error) {
       part.lose(error);
     }
-  });
-  for (const auto& failure : failures)
-    if (failure) std::rethrow_exception(failure);
+  };
+  for (auto& answer : at_once(asked, ask)) answer.get();
   if (!tokenizer_) take_tokenizer();
 }
 
