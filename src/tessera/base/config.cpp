@@ -113,18 +113,6 @@ struct FieldFromJson {
   }
 };
 
-struct CheckField {
-  const std::string& path;
-  const Demand& demand;
-
-  void operator()(const EnumField&) const {}
-  void operator()(const std::vector<Field>& fields) const { check_fields(fields, path); }
-  template <typename Value>
-  void operator()(const Value* value) const {
-    read_value<Value>(FieldToJson{}(value), path, demand);
-  }
-};
-
 }  // namespace
 
 bool Demand::allows(double number) const {
@@ -199,8 +187,7 @@ void fields_from_json(const Json& json, const std::vector<Field>& fields,
 }
 
 void check_fields(const std::vector<Field>& fields, const std::string& where) {
-  for (const Field& field : fields)
-    std::visit(CheckField{path_of(where, std::string(field.name)), field.demand}, field.value);
+  fields_from_json(fields_to_json(fields), fields, where);
 }
 
 std::string help_of(const Field& field) {

@@ -159,6 +159,7 @@ std::vector<Field> fields_of(const T& value) {
 
 Json fields_to_json(const std::vector<Field>& fields);
 void fields_from_json(const Json& json, const std::vector<Field>& fields, const std::string& where);
+/// Writes the fields' own values to them again.
 void check_fields(const std::vector<Field>& fields, const std::string& where);
 std::string describe(const std::vector<Field>& fields, const std::string& indent);
 /// What a field means, and what it may be: the names of an enum, and the bounds of numbers but for
@@ -187,7 +188,8 @@ void from_json(const Json& json, T& value, const std::string& where) {
 /// that no JSON gave.
 template <Configuration T>
 void check_demands(const T& value, const std::string& where) {
-  check_fields(fields_of(value), where);
+  T copy = value;
+  check_fields(fields_of(copy), where);
 }
 
 /// The configuration, after its own check().
