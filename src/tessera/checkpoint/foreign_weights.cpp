@@ -3,6 +3,7 @@
 #include "tessera/checkpoint/model_directory.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -205,13 +206,14 @@ std::vector<Parameter> check_parameters(const StateDict& dict,
 
 void load_parameters(const TensorFile& file, const StateDict& dict,
                      const std::vector<Parameter>& parameters, SequenceModel& model) {
+  at::NoGradGuard no_grad;
   const auto own = model.named_parameters();
   for (const auto& [own_name, tensors] : parameters) {
     const std::string first = prefixed(dict.prefix, tensors.front());
     for (const auto& tensor : tensors) {
       const std::string name = prefixed(dict.prefix, tensor);
       if (!tensor.repeats_other)
-        copy_from_form(file.tensors.at(name), tensor, own[own_name]);
+        in_form(own[own_name], tensor).copy_(file.tensors.at(name));
       else if (file.tensors.count(name) && !file.tensors.at(name).equal(file.tensors.at(first)))
         throw DataError(dict.path,
                         "tensor '{}' differs from '{}'; the two must be one tied tensor, as these "
@@ -249,7 +251,7 @@ NamedTensors foreign_copies(const ForeignFormat& format, const NamedTensors& own
                   format.name);
     for (const auto& tensor : tensors)
       if (with_repeats || !tensor.repeats_other)
-        result.emplace_back(prefixed(format.prefix, tensor), to_form(values, tensor));
+        result.emplace_back(prefixed(format.prefix, tensor), in_form(values, tensor).contiguous());
   }
   return result;
 }

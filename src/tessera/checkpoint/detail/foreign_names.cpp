@@ -1,7 +1,6 @@
 #include "tessera/checkpoint/detail/foreign_names.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 #include <cctype>
@@ -113,20 +112,9 @@ std::vector<int64_t> own_shape(TensorForm form, const std::vector<int64_t>& shap
   return shape;
 }
 
-at::Tensor to_form(const at::Tensor& own, const ForeignTensor& foreign) {
-  if (foreign.form == kTransposed && own.dim() == 2) return own.t().contiguous();
-  const at::Tensor part = foreign.form == kSlotsApart ? own[foreign.part] : own;
-  return part.reshape(foreign.shape);
-}
-
-void copy_from_form(const at::Tensor& foreign_values, const ForeignTensor& foreign,
-                    const at::Tensor& destination) {
-  at::NoGradGuard no_grad;
-  const at::Tensor part = foreign.form == kSlotsApart ? destination[foreign.part] : destination;
-  if (foreign.form == kTransposed && destination.dim() == 2)
-    part.copy_(foreign_values.t());
-  else
-    part.copy_(foreign_values.view(part.sizes()));
+at::Tensor in_form(const at::Tensor& own, const ForeignTensor& foreign) {
+  if (foreign.form == kTransposed && own.dim() == 2) return own.t();
+  return (foreign.form == kSlotsApart ? own[foreign.part] : own).view(foreign.shape);
 }
 
 }  // namespace tessera

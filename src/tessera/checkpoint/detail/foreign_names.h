@@ -32,9 +32,7 @@ std::vector<int64_t> own_shape(TensorForm form, const std::vector<int64_t>& shap
 /// Whether a foreign name (without prefix) is that of a buffer.
 bool is_buffer(const WeightFormat& format, std::string_view name);
 
-/// An own tensor in a foreign form, and back into the (part of the) own tensor `destination`.
-at::Tensor to_form(const at::Tensor& own, const ForeignTensor& foreign);
-void copy_from_form(const at::Tensor& foreign_values, const ForeignTensor& foreign,
-                    const at::Tensor& destination);
+/// An own tensor, or the part that the foreign one holds, seen in the foreign form.
+at::Tensor in_form(const at::Tensor& own, const ForeignTensor& foreign);
 
 }  // namespace tessera
