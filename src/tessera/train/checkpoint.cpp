@@ -11,7 +11,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "tessera/base/config.h"
 #include "tessera/base/error.h"
 #include "tessera/base/safetensors.h"
 #include "tessera/tensor/tensor_file.h"
@@ -19,10 +18,7 @@
 namespace tessera {
 namespace {
 
-using config::Json;
-
 constexpr std::string_view kPrefix = "step-", kSuffix = ".safetensors";
-constexpr int64_t kMostSteps = 999'999'999'999'999'999;  // 18 digits
 
 /// The N of "step-N.safetensors", or -1.
 int64_t step_of(const std::filesystem::path& path) {
@@ -36,65 +32,23 @@ int64_t step_of(const std::filesystem::path& path) {
   return std::stoll(digits);
 }
 
-std::string to_text(const TrainingState& state) {
-  const auto optional = [](const std::optional<double>& value) {
-    return value ? Json(*value) : Json();
-  };
-  return Json{{"step", state.step},
-              {"seed", state.seed},
-              {"digest", state.digest},
-              {"elapsed_seconds", state.elapsed_seconds},
-              {"validation_loss", optional(state.validation_loss)},
-              {"best_validation_loss", optional(state.best_validation_loss)},
-              {"evaluations_since_best", state.evaluations_since_best},
-              {"evaluation_is_missing", state.evaluation_is_missing},
-              {"sample_is_missing", state.sample_is_missing}}
-      .dump();
-}
-
 /// Throws DataError unless a state is one of the file's step, with numbers that a training has.
-void check_state(const Json& state, const std::string& path) {
-  const int64_t step = step_of(path);
-  const auto is = [](const Json& number, int64_t low, int64_t high) {
-    return number.is_number_integer() && number >= low && number <= high;
-  };
-  if (step < 0 || !is(state.at("step"), step, step))
-    throw DataError(path, "metadata 'training' has the step {}, expected that of the file's name",
-                    state.at("step").dump());
-  if (!(state.at("elapsed_seconds") >= 0.0))
-    throw DataError(path, "metadata 'training' has {} elapsed seconds, expected 0 or more",
-                    state.at("elapsed_seconds").dump());
-  const Json evaluations = state.value("evaluations_since_best", Json(0));
-  if (!is(evaluations, 0, kMostSteps))
-    throw DataError(path,
-                    "metadata 'training' has {} evaluations since the best, expected a whole "
-                    "number from 0 to {}",
-                    evaluations.dump(), kMostSteps);
-}
-
 TrainingState parse_state(const std::map<std::string, std::string>& metadata,
                           const std::string& path) {
   const auto found = metadata.find("training");
   if (found == metadata.end())
     throw DataError(path, "is not a training checkpoint: its metadata has no entry 'training'");
-  const Json json = config::parse_json(found->second, path + ": metadata 'training'");
-  const auto optional = [&](const char* name) {
-    return json.at(name).is_null() ? std::nullopt : std::optional(json.at(name).get<double>());
-  };
+  const auto json = config::parse_json(found->second, path + ": metadata 'training'");
+  TrainingState state;
   try {
-    check_state(json, path);
-    return {json.at("step").get<int64_t>(),
-            json.at("seed").get<uint64_t>(),
-            json.at("digest").get<std::string>(),
-            json.at("elapsed_seconds").get<double>(),
-            optional("validation_loss"),
-            optional("best_validation_loss"),
-            json.value("evaluations_since_best", int64_t{0}),
-            json.value("evaluation_is_missing", false),
-            json.value("sample_is_missing", false)};
-  } catch (const nlohmann::json::exception& error) {
-    throw DataError(path, "metadata 'training' is incomplete: {}", error.what());
+    config::from_json(json, state, "metadata training");
+  } catch (const UsageError& error) {
+    throw DataError(path, "{}", error.what());
   }
+  if (state.step != step_of(path))
+    throw DataError(path, "metadata training.step is {}, expected that of the file's name",
+                    state.step);
+  return state;
 }
 
 NamedTensors parameters_and_buffers(const torch::nn::Module& module) {
@@ -164,7 +118,7 @@ std::filesystem::path Checkpoints::save(const torch::nn::Module& module, const O
   NamedTensors tensors = parameters_and_buffers(module);
   const NamedTensors kept = optimizer.state();
   tensors.insert(tensors.end(), kept.begin(), kept.end());
-  const std::string text = to_text(state);
+  const std::string text = config::to_json(state).dump();
   const auto path = folder_ / fmt::format("{}{:08}{}", kPrefix, state.step, kSuffix);
   save_with_checksum(path, std::move(tensors), {{"training", text}}, text);
   remove_old();

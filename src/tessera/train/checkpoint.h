@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tessera/base/config.h"
 #include "tessera/tensor/tensor_file.h"
 #include "tessera/train/optimizer.h"
 
@@ -16,15 +17,30 @@ namespace tessera {
 
 /// What a training needs to continue, besides tensors.
 struct TrainingState {
-  int64_t step = 0;  ///< updates made
+  int64_t step = 0;
   uint64_t seed = 0;
-  std::string digest;                          ///< of the configuration; see Learner
-  double elapsed_seconds = 0.0;                ///< of training so far, in all processes
-  std::optional<double> validation_loss;       ///< of the evaluation after this very step
-  std::optional<double> best_validation_loss;  ///< of all evaluations so far
-  int64_t evaluations_since_best = 0;          ///< that found no lower validation loss
-  /// A signal cut short what follows this step.
+  std::string digest;
+  double elapsed_seconds = 0.0;
+  std::optional<double> validation_loss, best_validation_loss;
+  int64_t evaluations_since_best = 0;
   bool evaluation_is_missing = false, sample_is_missing = false;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("step", step, "updates made", config::Demand{.least = 0, .required = true});
+    field("seed", seed, "of the run", config::required());
+    field("digest", digest, "of the configuration; see Learner", config::required());
+    field("elapsed_seconds", elapsed_seconds, "of training so far, in all processes",
+          config::Demand{.least = 0, .required = true});
+    field("validation_loss", validation_loss, "of the evaluation after this very step",
+          config::required());
+    field("best_validation_loss", best_validation_loss, "of all evaluations so far",
+          config::required());
+    field("evaluations_since_best", evaluations_since_best, "that found no lower validation loss",
+          config::below(1e18));
+    field("evaluation_is_missing", evaluation_is_missing, "a signal cut it short after this step");
+    field("sample_is_missing", sample_is_missing, "a signal cut it short after this step");
+  }
 };
 
 /// The parameters of a module that learn, by name.
