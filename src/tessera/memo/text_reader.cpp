@@ -109,26 +109,38 @@ void check_contexts(const ReadableMemory& memory,
     for (const int32_t token : context) check_token(token, memory.config().vocabulary);
 }
 
-/// Calls body(first, batch) for batches of contexts, at most kWindowTokens tokens each.
+/// Contexts from `first` on with their windows, and the values [windows, d] retrieved for these.
+struct Batch {
+  size_t first;
+  std::span<const std::span<const int32_t>> contexts;
+  WindowQueries queries;
+  std::vector<float> values;
+};
+
+/// Reads contexts in batches of at most kWindowTokens tokens each: body(batch).
 template <typename Body>
 void for_batches(const ReadableMemory& memory, std::span<const std::span<const int32_t>> contexts,
                  const Body& body) {
+  check_contexts(memory, contexts);
   const size_t longest = memory.window_lengths().back();
   const size_t size = std::clamp<size_t>(kWindowTokens / longest, 1, kContexts);
-  for (size_t first = 0; first < contexts.size(); first += size)
-    body(first, contexts.subspan(first, std::min(size, contexts.size() - first)));
+  for (size_t first = 0; first < contexts.size(); first += size) {
+    const auto some = contexts.subspan(first, std::min(size, contexts.size() - first));
+    Batch batch = {first, some, memory.code().queries(some), {}};
+    batch.values = retrieve(memory, batch.queries);
+    body(batch);
+  }
 }
 
-void read_batch(const ReadableMemory& memory, std::span<const std::span<const int32_t>> contexts,
-                std::span<WindowScores> scores, size_t first, const ScoresVisitor& visit) {
-  const WindowQueries queries = memory.code().queries(contexts);
-  const std::vector<float> retrieved = retrieve(memory, queries);
+void visit_batch(const ReadableMemory& memory, const Batch& batch, std::span<WindowScores> scores,
+                 const ScoresVisitor& visit) {
+  const auto& [first, contexts, queries, values] = batch;
   size_t query = 0;
   for (size_t begin = 0; begin < contexts.size(); begin += scores.size()) {
     const auto some = scores.first(std::min(scores.size(), contexts.size() - begin));
     for (size_t c = 0; c < some.size(); ++c)
       some[c].reset(lengths_within(memory, contexts[begin + c].size()), memory.config().vocabulary);
-    query = score_contexts(memory, queries, query, retrieved, some);
+    query = score_contexts(memory, queries, query, values, some);
     for (size_t c = 0; c < some.size(); ++c) visit(first + begin + c, some[c]);
   }
 }
@@ -182,10 +194,9 @@ void recall_by_sums(const ReadableMemory& memory, std::span<const Retrieved> con
   }
 }
 
-void recall_batch(const ReadableMemory& memory, std::span<const std::span<const int32_t>> contexts,
-                  double noise, std::vector<NextToken>& recalled) {
-  const std::vector<float> values = retrieve(memory, memory.code().queries(contexts));
-  const auto retrieved = by_context(memory, contexts, values);
+void recall_batch(const ReadableMemory& memory, const Batch& batch, double noise,
+                  std::vector<NextToken>& recalled) {
+  const auto retrieved = by_context(memory, batch.contexts, batch.values);
   for (size_t begin = 0; begin < retrieved.size(); begin += kScored)
     recall_by_sums(memory,
                    std::span(retrieved).subspan(begin, std::min(kScored, retrieved.size() - begin)),
@@ -223,10 +234,9 @@ NextToken TextReader::recall(double noise) const {
 
 void read_contexts(const ReadableMemory& memory, std::span<const std::span<const int32_t>> contexts,
                    const ScoresVisitor& visit) {
-  check_contexts(memory, contexts);
   std::vector<WindowScores> scores(std::min(kScored, contexts.size()));
   for_batches(memory, contexts,
-              [&](size_t first, auto batch) { read_batch(memory, batch, scores, first, visit); });
+              [&](const Batch& batch) { visit_batch(memory, batch, scores, visit); });
 }
 
 std::vector<WindowScores> read_contexts(const ReadableMemory& memory,
@@ -239,12 +249,15 @@ std::vector<WindowScores> read_contexts(const ReadableMemory& memory,
 }
 
 std::vector<NextToken> recall_contexts(const ReadableMemory& memory,
-                                       std::span<const std::span<const int32_t>> contexts) {
-  check_contexts(memory, contexts);
+                                       std::span<const std::span<const int32_t>> contexts,
+                                       const ScoresVisitor& visit) {
   const double noise = memory.noise();
+  std::vector<WindowScores> scores(visit ? std::min(kScored, contexts.size()) : 0);
   std::vector<NextToken> recalled;
-  for_batches(memory, contexts,
-              [&](size_t, auto batch) { recall_batch(memory, batch, noise, recalled); });
+  for_batches(memory, contexts, [&](const Batch& batch) {
+    recall_batch(memory, batch, noise, recalled);
+    if (visit) visit_batch(memory, batch, scores, visit);
+  });
   return recalled;
 }
 

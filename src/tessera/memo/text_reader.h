@@ -117,8 +117,9 @@ std::vector<WindowScores> read_contexts(const ReadableMemory& memory,
 
 /// The paper's recall for many contexts: by_score() of each, but with one product with the
 /// vocabulary for the sum of a context's windows, which the paper code rounds once; window_scores
-/// are exact.
+/// are exact. visit: gets the scores as from read_contexts(), of the same reads of the memory.
 std::vector<NextToken> recall_contexts(const ReadableMemory& memory,
-                                       std::span<const std::span<const int32_t>> contexts);
+                                       std::span<const std::span<const int32_t>> contexts,
+                                       const ScoresVisitor& visit = {});
 
 }  // namespace tessera::memo

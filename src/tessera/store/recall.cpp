@@ -92,16 +92,20 @@ std::vector<Prediction> StoreReader::predict(
     contexts.emplace_back(last.begin(), last.end());
   }
   const std::vector<std::span<const int32_t>> views(contexts.begin(), contexts.end());
+  const bool by_likelihood = decodes_by_likelihood(store_);
   std::vector<Prediction> predictions;
-  memo::read_contexts(store_.memory(), views, [&](size_t, const memo::WindowScores& scores) {
+  const auto add = [&](size_t, const memo::WindowScores& scores) {
     Prediction& next = predictions.emplace_back();
-    next.best = decoder_.best(scores);
+    if (by_likelihood) next.best = decoder_.best(scores);
     for (const double log : decoder_.log_probabilities(scores))
       next.logits.push_back(static_cast<float>(log));
-  });
-  if (decodes_by_likelihood(store_)) return predictions;
-  const std::vector<memo::NextToken> best = next_of(views);
-  for (size_t i = 0; i < predictions.size(); ++i) predictions[i].best = best[i];
+  };
+  if (by_likelihood) {
+    memo::read_contexts(store_.memory(), views, add);
+  } else {
+    const auto best = memo::recall_contexts(store_.memory(), views, add);
+    for (size_t i = 0; i < best.size(); ++i) predictions[i].best = best[i];
+  }
   return predictions;
 }
 
