@@ -161,6 +161,11 @@ class StudyContext {
              const std::vector<std::string_view>& bound = kEverySetting) {
     return settings(quick, paper, paper, bound);
   }
+  /// The same of a function that gives them for each size.
+  template <config::Configuration T>
+  T settings(T (*of)(StudySize), const std::vector<std::string_view>& bound = kEverySetting) {
+    return settings(of(StudySize::kQuick), of(StudySize::kDefault), of(StudySize::kPaper), bound);
+  }
   const config::Json& resolved_settings() const { return resolved_; }
   /// Whether numbers that were published or computed for reference hold for these settings.
   bool references_hold() const { return references_hold_; }

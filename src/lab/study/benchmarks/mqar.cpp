@@ -122,7 +122,10 @@ struct Outcome {
   double validation_accuracy() const { return best.training.trained.validation.at("accuracy"); }
 };
 
-MqarSettings paper_mqar() {
+/// The paper's. By default: the smallest size, in few updates at higher rates, without the STM;
+/// with one head a transformer stayed at a value of the context for as long. Quick: shorter
+/// sequences of few tokens, narrow networks, and one rate.
+MqarSettings mqar_settings(StudySize size) {
   MqarSettings settings;
   for (const Contestant& entry : entries()) settings.models.push_back(entry.name);
   settings.lengths = {64, 128, 256, 512};
@@ -139,13 +142,7 @@ MqarSettings paper_mqar() {
                     .beta2 = 0.999,
                     .evaluate_every = 390,
                     .checkpoint_every = 390};
-  return settings;
-}
-
-/// The smallest size, in few updates at higher rates, without the STM; with one head a transformer
-/// stayed at a value of the context for as long.
-MqarSettings default_mqar() {
-  MqarSettings settings = paper_mqar();
+  if (size == StudySize::kPaper) return settings;
   std::erase(settings.models, "STM");  // a ninth of a Memory Mosaic's speed
   settings.lengths = {64};
   settings.pairs = {4};
@@ -165,12 +162,7 @@ MqarSettings default_mqar() {
                     .evaluate_batches = 4,
                     .stop_loss = 0.03,
                     .checkpoint_every = 500};
-  return settings;
-}
-
-/// Shorter sequences of few tokens, narrow networks, and one rate.
-MqarSettings quick_mqar() {
-  MqarSettings settings = default_mqar();
+  if (size == StudySize::kDefault) return settings;
   settings.lengths = {32};
   settings.vocabulary = 64;
   settings.channels = {32};
@@ -310,7 +302,7 @@ void add_rung(const std::vector<Outcome>& outcomes, const MqarSettings& settings
 }
 
 void add_mqar_differences(const MqarSettings& settings, StudyResults& results) {
-  const MqarSettings paper = paper_mqar();
+  const MqarSettings paper = mqar_settings(StudySize::kPaper);
   results.add_difference(
       "A block is a memory and a feed-forward layer (in a Memory Mosaic, a persistent memory); the "
       "paper's blocks have none. Logits are tied to the embedding.");
@@ -333,8 +325,7 @@ void add_mqar_differences(const MqarSettings& settings, StudyResults& results) {
 }  // namespace
 
 void mqar(StudyContext& context) {
-  const MqarSettings settings =
-      context.settings(quick_mqar(), default_mqar(), paper_mqar(), kNoSetting);
+  const MqarSettings settings = context.settings(mqar_settings, kNoSetting);
   std::vector<Outcome> outcomes;
   for (const Trial& trial : trials_of(context, settings))
     outcomes.push_back(outcome_of(context, settings, trial));

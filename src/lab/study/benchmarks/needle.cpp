@@ -78,7 +78,7 @@ struct NeedleSettings : NetworkSizes {
   int64_t percent_at(int64_t depth) const { return depths > 1 ? 100 * depth / (depths - 1) : 50; }
 };
 
-NeedleSettings default_needle() {
+NeedleSettings needle_settings(StudySize size) {
   NeedleSettings settings;
   for (const Reader& reader : readers()) settings.models.push_back(reader.name);
   settings.train = {.steps = 1500,
@@ -92,11 +92,7 @@ NeedleSettings default_needle() {
                     .evaluate_batches = 8,
                     .stop_loss = 0.02,
                     .checkpoint_every = 500};
-  return settings;
-}
-
-NeedleSettings quick_needle() {
-  NeedleSettings settings = default_needle();
+  if (size != StudySize::kQuick) return settings;
   settings.models = {"Memory Mosaic", "GPT, ALiBi"};
   settings.window = 96;
   settings.windows = {1, 2, 4};
@@ -297,7 +293,7 @@ void add_needle_differences(const NeedleSettings& settings, StudyResults& result
 }  // namespace
 
 void needle(StudyContext& context) {
-  const NeedleSettings settings = context.settings(quick_needle(), default_needle(), kNoSetting);
+  const NeedleSettings settings = context.settings(needle_settings, kNoSetting);
   const std::vector<Reader> chosen = chosen_by_name(readers(), settings.models);
   check_list("windows", settings.windows);
   check_list("learning_rates", settings.learning_rates);

@@ -45,7 +45,8 @@ struct StoredBitsSettings : NetworkSizes {
   }
 };
 
-StoredBitsSettings default_stored_bits() {
+/// The paper's: its smaller numbers of people, and a network that about fits them.
+StoredBitsSettings stored_bits_settings(StudySize size) {
   StoredBitsSettings settings;
   settings.train = {.batch = 64,
                     .learning_rate = 5e-3,
@@ -56,28 +57,20 @@ StoredBitsSettings default_stored_bits() {
                     .evaluate_every = 1000,
                     .evaluate_batches = 4,
                     .checkpoint_every = 1000};
-  return settings;
-}
-
-StoredBitsSettings quick_stored_bits() {
-  StoredBitsSettings settings = default_stored_bits();
-  settings.people = 500;
-  settings.exposures = {50};
-  settings.channels = 32;
-  settings.train.warmup_steps = 20;
-  settings.train.evaluate_every = 100;
-  return settings;
-}
-
-/// The paper's smaller numbers of people, and a network that about fits them.
-StoredBitsSettings paper_stored_bits() {
-  StoredBitsSettings settings = default_stored_bits();
-  settings.people = 50'000;
-  settings.exposures = {100, 1000};
-  settings.layers = 4;
-  settings.channels = 192;
-  settings.train.learning_rate = 1e-3;
-  settings.train.warmup_steps = 1000;
+  if (size == StudySize::kQuick) {
+    settings.people = 500;
+    settings.exposures = {50};
+    settings.channels = 32;
+    settings.train.warmup_steps = 20;
+    settings.train.evaluate_every = 100;
+  } else if (size == StudySize::kPaper) {
+    settings.people = 50'000;
+    settings.exposures = {100, 1000};
+    settings.layers = 4;
+    settings.channels = 192;
+    settings.train.learning_rate = 1e-3;
+    settings.train.warmup_steps = 1000;
+  }
   return settings;
 }
 
@@ -247,8 +240,7 @@ void add_bits(const std::vector<Learned>& all, int64_t people, StudyResults& res
 }  // namespace
 
 void stored_bits(StudyContext& context) {
-  const StoredBitsSettings settings =
-      context.settings(quick_stored_bits(), default_stored_bits(), paper_stored_bits(), kNoSetting);
+  const StoredBitsSettings settings = context.settings(stored_bits_settings, kNoSetting);
   const auto chosen = chosen_by_name(networks(), settings.models);
   check_list("exposures", settings.exposures);
   std::vector<Learned> all;

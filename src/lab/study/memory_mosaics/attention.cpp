@@ -33,27 +33,19 @@ struct AttentionSettings : NetworkSettings {
   }
 };
 
-AttentionSettings default_attention() {
-  AttentionSettings settings = {story_settings()};
+AttentionSettings attention_settings(StudySize size) {
+  AttentionSettings settings = {story_settings(size)};
   settings.layers = 1;
-  settings.channels = 192;
-  settings.train.steps = 2000;
-  settings.train.evaluate_every = 500;
-  return settings;
-}
-
-AttentionSettings quick_attention() {
-  AttentionSettings settings = {few_story_settings()};
-  settings.layers = 1;
-  settings.sequences = 200;
-  settings.train.evaluate_every = 200;
-  return settings;
-}
-
-AttentionSettings paper_attention() {
-  AttentionSettings settings = {paper_story_settings()};
-  settings.layers = 1;
-  settings.sequences = 5000;
+  if (size == StudySize::kQuick) {
+    settings.sequences = 200;
+    settings.train.evaluate_every = 200;
+  } else if (size == StudySize::kDefault) {
+    settings.channels = 192;
+    settings.train.steps = 2000;
+    settings.train.evaluate_every = 500;
+  } else {
+    settings.sequences = 5000;
+  }
   return settings;
 }
 
@@ -164,8 +156,7 @@ void add_decay_picture(const at::Tensor& decay, const at::Tensor& weights, Study
 }  // namespace
 
 void attention(StudyContext& context) {
-  const AttentionSettings settings =
-      context.settings(quick_attention(), default_attention(), paper_attention(), kNoSetting);
+  const AttentionSettings settings = context.settings(attention_settings, kNoSetting);
   StudyResults& results = context.results();
   const Corpus corpus = prepare_study_corpus(settings.data, context);
   check_validation_text(corpus, kLongerBy * settings.window);

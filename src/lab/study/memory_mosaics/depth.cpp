@@ -23,28 +23,17 @@ struct DepthSettings : NetworkSettings {
   }
 };
 
-constexpr const char* kPrompt = "Once upon a time";
-
-DepthSettings default_depth() {
-  DepthSettings settings = {story_settings()};
-  settings.sample = {.prompt = kPrompt, .tokens = 100};
-  return settings;
-}
-
-DepthSettings quick_depth() {
-  DepthSettings settings = {few_story_settings()};
-  settings.sample = {.prompt = kPrompt, .tokens = 100};
-  settings.depths = {1, 4};
-  settings.train.steps = 300;
-  settings.train.warmup_steps = 30;
-  settings.train.evaluate_every = 50;
-  return settings;
-}
-
-DepthSettings paper_depth() {
-  DepthSettings settings = {paper_story_settings()};
-  settings.sample = {.prompt = kPrompt, .tokens = 100};
-  settings.depths = {1, 4, 8, 12, 18};
+DepthSettings depth_settings(StudySize size) {
+  DepthSettings settings = {story_settings(size)};
+  settings.sample = {.prompt = "Once upon a time", .tokens = 100};
+  if (size == StudySize::kQuick) {
+    settings.depths = {1, 4};
+    settings.train.steps = 300;
+    settings.train.warmup_steps = 30;
+    settings.train.evaluate_every = 50;
+  } else if (size == StudySize::kPaper) {
+    settings.depths = {1, 4, 8, 12, 18};
+  }
   return settings;
 }
 
@@ -56,8 +45,7 @@ double published_ratio(int64_t depth) {
 }  // namespace
 
 void depth(StudyContext& context) {
-  const DepthSettings settings =
-      context.settings(quick_depth(), default_depth(), paper_depth(), kNoSetting);
+  const DepthSettings settings = context.settings(depth_settings, kNoSetting);
   check_list("depths", settings.depths);
   StudyResults& results = context.results();
   const Corpus corpus = prepare_study_corpus(settings.data, context);

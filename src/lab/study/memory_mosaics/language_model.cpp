@@ -9,7 +9,8 @@
 namespace tessera::memory_mosaics_study {
 namespace {
 
-NetworkSettings default_language_model() {
+NetworkSettings language_model_settings(StudySize size) {
+  if (size == StudySize::kPaper) return paper_network_settings();
   NetworkSettings settings;
   settings.train = {.steps = 500,
                     .batch = 8,
@@ -20,11 +21,7 @@ NetworkSettings default_language_model() {
                     .evaluate_batches = 8,
                     .checkpoint_every = 100,
                     .sample_every = 250};
-  return settings;
-}
-
-NetworkSettings quick_language_model() {
-  NetworkSettings settings = default_language_model();
+  if (size == StudySize::kDefault) return settings;
   settings.layers = 2;
   settings.channels = 64;
   settings.window = 64;
@@ -66,8 +63,7 @@ void conclude(const std::vector<TrainedNetwork>& trained, StudyResults& results)
 }  // namespace
 
 void language_model(StudyContext& context) {
-  const NetworkSettings settings = context.settings(
-      quick_language_model(), default_language_model(), paper_network_settings(), kNoSetting);
+  const NetworkSettings settings = context.settings(language_model_settings, kNoSetting);
   const Corpus corpus = prepare_study_corpus(settings.data, context);
   const auto trained = train_networks(
       settings, {network_of("Memory Mosaic", "memory_mosaic"), network_of("GPT", "gpt")}, corpus,

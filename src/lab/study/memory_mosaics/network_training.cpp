@@ -30,34 +30,6 @@ LanguageModelTrainingConfig training_config(const NetworkSettings& settings,
 
 }  // namespace
 
-NetworkSettings story_settings() {
-  NetworkSettings settings;
-  settings.data.stories = 40000;
-  settings.data.vocabulary = 2048;
-  settings.sample.tokens = 0;
-  settings.channels = 128;
-  settings.train = {.steps = 1500,
-                    .batch = 8,
-                    .learning_rate = 3e-3,
-                    .min_learning_rate = 3e-4,
-                    .warmup_steps = 100,
-                    .evaluate_every = 100,
-                    .evaluate_batches = 16,
-                    .checkpoint_every = 250};
-  return settings;
-}
-
-NetworkSettings few_story_settings() {
-  NetworkSettings settings = story_settings();
-  settings.data.stories = 5000;
-  settings.data.vocabulary = 1024;
-  settings.channels = 64;
-  settings.window = 128;
-  settings.train.steps = 400;
-  settings.train.evaluate_batches = 4;
-  return settings;
-}
-
 NetworkSettings paper_network_settings() {
   NetworkSettings settings;
   settings.parameterisation = Parameterisation::kPaper;
@@ -78,11 +50,34 @@ NetworkSettings paper_network_settings() {
   return settings;
 }
 
-NetworkSettings paper_story_settings() {
-  NetworkSettings settings = paper_network_settings();
-  settings.data.stories = 2'222'000;
-  settings.data.validation_share = 0.01;
+NetworkSettings story_settings(StudySize size) {
+  if (size == StudySize::kPaper) {
+    NetworkSettings settings = paper_network_settings();
+    settings.data.stories = 2'222'000;
+    settings.data.validation_share = 0.01;
+    settings.sample.tokens = 0;
+    return settings;
+  }
+  NetworkSettings settings;
+  settings.data.stories = 40000;
+  settings.data.vocabulary = 2048;
   settings.sample.tokens = 0;
+  settings.channels = 128;
+  settings.train = {.steps = 1500,
+                    .batch = 8,
+                    .learning_rate = 3e-3,
+                    .min_learning_rate = 3e-4,
+                    .warmup_steps = 100,
+                    .evaluate_every = 100,
+                    .evaluate_batches = 16,
+                    .checkpoint_every = 250};
+  if (size == StudySize::kDefault) return settings;
+  settings.data.stories = 5000;
+  settings.data.vocabulary = 1024;
+  settings.channels = 64;
+  settings.window = 128;
+  settings.train.steps = 400;
+  settings.train.evaluate_batches = 4;
   return settings;
 }
 

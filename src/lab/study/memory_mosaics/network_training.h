@@ -37,15 +37,14 @@ struct NetworkSettings {
   }
 };
 
-/// Small networks that learn from generated stories, for two cores.
-NetworkSettings story_settings();
-/// The same in a minute or two: fewer stories, narrower networks, fewer steps.
-NetworkSettings few_story_settings();
 /// The networks and the schedule of Zhang et al. 2024, figure 7: 12 blocks of 768 channels, 80,000
 /// steps of 512 windows.
 NetworkSettings paper_network_settings();
-/// The same on as many stories as BabiStories has: 2.2 million and a hundredth more to validate on.
-NetworkSettings paper_story_settings();
+/// Networks that learn from generated stories. The paper's: paper_network_settings() on as many
+/// stories as BabiStories has, 2.2 million and a hundredth more to validate on. By default: small
+/// networks, for two cores. Quick, in a minute or two: fewer stories, narrower networks, fewer
+/// steps.
+NetworkSettings story_settings(StudySize size);
 
 constexpr int64_t kGpt2Tokens = 50257;
 

@@ -24,30 +24,26 @@ struct OutOfDistributionSettings : NetworkSettings {
   }
 };
 
-/// Stories of a program are alike: networks that are larger or learn from them for longer are so
-/// sure of themselves that any other text costs them more than a guess.
-OutOfDistributionSettings default_out_of_distribution() {
-  OutOfDistributionSettings settings = {few_story_settings()};
+/// But for the paper's, small: stories of a program are alike, and networks that are larger or
+/// learn from them for longer are so sure of themselves that any other text costs them more than a
+/// guess.
+OutOfDistributionSettings out_of_distribution_settings(StudySize size) {
+  if (size == StudySize::kPaper) {
+    OutOfDistributionSettings settings = {story_settings(size)};
+    settings.windows = 5000;
+    return settings;
+  }
+  OutOfDistributionSettings settings = {story_settings(StudySize::kQuick)};
   settings.data.stories = 40000;
   settings.window = 512;
   settings.train.batch = 4;
   settings.train.evaluate_batches = 16;
-  return settings;
-}
-
-OutOfDistributionSettings quick_out_of_distribution() {
-  OutOfDistributionSettings settings = default_out_of_distribution();
+  if (size == StudySize::kDefault) return settings;
   settings.data.stories = 5000;
   settings.layers = 2;
   settings.window = 256;
   settings.windows = 64;
   settings.train.evaluate_batches = 4;
-  return settings;
-}
-
-OutOfDistributionSettings paper_out_of_distribution() {
-  OutOfDistributionSettings settings = {paper_story_settings()};
-  settings.windows = 5000;
   return settings;
 }
 
@@ -114,8 +110,7 @@ void add_ranges(const std::vector<ReadText>& readers, int64_t window, StudyResul
 
 void out_of_distribution(StudyContext& context) {
   const OutOfDistributionSettings settings =
-      context.settings(quick_out_of_distribution(), default_out_of_distribution(),
-                       paper_out_of_distribution(), kNoSetting);
+      context.settings(out_of_distribution_settings, kNoSetting);
   const Corpus corpus = prepare_study_corpus(settings.data, context);
   const auto& folder = context.folder();
   const CorpusConfig other_data{

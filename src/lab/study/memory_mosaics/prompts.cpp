@@ -47,11 +47,18 @@ struct PromptSettings : NetworkSettings {
   }
 };
 
-/// Small batches and no dropout: with few tokens to learn from, more updates count more than
-/// smoother ones.
-PromptSettings prompt_settings() {
-  PromptSettings settings = {story_settings()};
+/// The paper's: the networks of table 4 and the schedule of figure 7, on as many stories as
+/// BabiStories has. Else small batches and no dropout: with few tokens to learn from, more updates
+/// count more than smoother ones.
+PromptSettings prompt_settings(StudySize size) {
+  const bool is_paper = size == StudySize::kPaper;
+  PromptSettings settings = {story_settings(is_paper ? size : StudySize::kDefault)};
   settings.sample = {.prompt = "Once upon a time", .tokens = 150};
+  if (is_paper) {
+    settings.layers = 18;
+    settings.questions = 1000;
+    return settings;
+  }
   settings.dropout = 0;
   settings.train = {.steps = 8000,
                     .batch = 4,
@@ -61,11 +68,7 @@ PromptSettings prompt_settings() {
                     .evaluate_every = 400,
                     .evaluate_batches = 8,
                     .checkpoint_every = 400};
-  return settings;
-}
-
-PromptSettings quick_prompt_settings() {
-  PromptSettings settings = prompt_settings();
+  if (size == StudySize::kDefault) return settings;
   settings.data.stories = 5000;
   settings.data.vocabulary = 1024;
   settings.layers = 2;
@@ -77,15 +80,6 @@ PromptSettings quick_prompt_settings() {
   settings.train.learning_rate = 5e-3;
   settings.train.warmup_steps = 100;
   settings.train.evaluate_every = 300;
-  return settings;
-}
-
-/// The networks of table 4 and the schedule of figure 7, on as many stories as BabiStories has.
-PromptSettings paper_prompt_settings() {
-  PromptSettings settings = {paper_story_settings()};
-  settings.sample = {.prompt = "Once upon a time", .tokens = 150};
-  settings.layers = 18;
-  settings.questions = 1000;
   return settings;
 }
 
@@ -295,8 +289,7 @@ void draw(const std::vector<Reader>& readers, const Scores& scores, StudyResults
 }  // namespace
 
 void prompts(StudyContext& context) {
-  const PromptSettings settings = context.settings(quick_prompt_settings(), prompt_settings(),
-                                                   paper_prompt_settings(), kNoSetting);
+  const PromptSettings settings = context.settings(prompt_settings, kNoSetting);
   const Readers readers = make_readers(settings, context);
   const Scores scores = ask_questions(readers.all, settings, context);
   StudyResults& results = context.results();

@@ -118,28 +118,21 @@ std::vector<Entry> entries() {
           {"RetNet", {{"kind", "retnet"}}, {}, {.876, .296}}};
 }
 
-RegBenchSettings paper_regbench() {
+/// The paper's. By default: half the length, one size of network, and a learning rate for few
+/// updates. Quick: fewer and shorter strings.
+RegBenchSettings regbench_settings(StudySize size) {
   RegBenchSettings settings;
   for (const Entry& entry : entries()) settings.models.push_back(entry.name);
   settings.languages = {100, 500, 1000, 2500, 40000};
   settings.search = {{2, 4, 8}, {2, 4, 8}, {64, 128, 256}, {0.01, 0.1}};
-  return settings;
-}
-
-/// Half the length, one size of network, and a learning rate for few updates.
-RegBenchSettings default_regbench() {
-  RegBenchSettings settings = paper_regbench();
+  if (size == StudySize::kPaper) return settings;
   settings.task.max_length = 24;
   settings.languages = {100, 1000};
   settings.search = {{2}, {4, 8}, {64}, {0.1}};
   settings.most_updates = 400;
   settings.train.learning_rate = 2e-3;
   settings.train.min_learning_rate = 2e-4;
-  return settings;
-}
-
-RegBenchSettings quick_regbench() {
-  RegBenchSettings settings = default_regbench();
+  if (size == StudySize::kDefault) return settings;
   settings.task.min_strings = 6;
   settings.task.max_strings = 10;
   settings.task.max_length = 15;
@@ -248,7 +241,7 @@ RegBenchOutcome best_of_search(StudyContext& context, const RegBenchSettings& se
 
 /// Whether the languages have the paper's sizes.
 bool is_published_task(const task::RegBenchConfig& task) {
-  return config::to_json(task) == config::to_json(paper_regbench().task);
+  return config::to_json(task) == config::to_json(regbench_settings(StudySize::kPaper).task);
 }
 
 void add_comparisons(const std::vector<RegBenchOutcome>& outcomes, StudyResults& results) {
@@ -377,7 +370,7 @@ void add_regbench_differences(const RegBenchSettings& settings, StudyResults& re
         "sequences 200 times (800 updates for 100 languages, 250,000 for 40,000), at up to 5e-4.",
         settings.most_updates, settings.train.learning_rate));
   if (const Search& search = settings.search;
-      config::to_json(search) != config::to_json(paper_regbench().search))
+      config::to_json(search) != config::to_json(regbench_settings(StudySize::kPaper).search))
     results.add_difference(fmt::format(
         "Tried: {} layers, {} heads, {} channels, weight decay {}; the paper tries 2, 4, 8 layers, "
         "2, 4, 8 heads, 64, 128, 256 channels, weight decay 0.01, 0.1, in every combination.",
@@ -421,8 +414,7 @@ std::vector<Experiment> experiments_of(const StudyContext& context,
 }  // namespace
 
 void regbench(StudyContext& context) {
-  const RegBenchSettings settings =
-      context.settings(quick_regbench(), default_regbench(), paper_regbench(), {"task"});
+  const RegBenchSettings settings = context.settings(regbench_settings, {"task"});
   std::vector<RegBenchOutcome> outcomes;
   for (const Experiment& experiment : experiments_of(context, settings))
     outcomes.push_back(best_of_search(context, settings, experiment));

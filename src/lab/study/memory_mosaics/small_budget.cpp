@@ -43,7 +43,7 @@ struct SmallBudgetSettings : NetworkSettings {
   }
 };
 
-SmallBudgetSettings default_small_budget() {
+SmallBudgetSettings small_budget_settings(StudySize size) {
   SmallBudgetSettings settings;
   settings.texts = {"", "stories"};
   settings.data.vocabulary = 2048;
@@ -57,30 +57,23 @@ SmallBudgetSettings default_small_budget() {
                     .evaluate_every = 50,
                     .evaluate_batches = 16,
                     .checkpoint_every = 250};
-  return settings;
-}
-
-SmallBudgetSettings quick_small_budget() {
-  SmallBudgetSettings settings = default_small_budget();
-  settings.texts = {""};
-  settings.sizes = {64};
-  settings.layers = 2;
-  settings.learning_rates = {6e-3};
-  settings.seeds = 1;
-  settings.window = 64;
-  settings.data.vocabulary = 1024;
-  settings.train.steps = 300;
-  return settings;
-}
-
-SmallBudgetSettings paper_small_budget() {
-  SmallBudgetSettings settings = default_small_budget();
-  settings.sizes = {128, 256, 384};
-  settings.window = 256;
-  settings.learning_rates = {1.5e-3, 3e-3, 6e-3, 1.2e-2};
-  settings.data.vocabulary = 4096;
-  settings.train.steps = 2000;
-  settings.train.warmup_steps = 200;
+  if (size == StudySize::kQuick) {
+    settings.texts = {""};
+    settings.sizes = {64};
+    settings.layers = 2;
+    settings.learning_rates = {6e-3};
+    settings.seeds = 1;
+    settings.window = 64;
+    settings.data.vocabulary = 1024;
+    settings.train.steps = 300;
+  } else if (size == StudySize::kPaper) {
+    settings.sizes = {128, 256, 384};
+    settings.window = 256;
+    settings.learning_rates = {1.5e-3, 3e-3, 6e-3, 1.2e-2};
+    settings.data.vocabulary = 4096;
+    settings.train.steps = 2000;
+    settings.train.warmup_steps = 200;
+  }
   return settings;
 }
 
@@ -254,8 +247,7 @@ void train_on(const std::string& text, const Halves& halves, const std::string& 
 }  // namespace
 
 void small_budget(StudyContext& context) {
-  const SmallBudgetSettings settings = context.settings(
-      quick_small_budget(), default_small_budget(), paper_small_budget(), kNoSetting);
+  const SmallBudgetSettings settings = context.settings(small_budget_settings, kNoSetting);
   check_list("texts", settings.texts);
   check_list("sizes", settings.sizes);
   check_list("learning_rates", settings.learning_rates);

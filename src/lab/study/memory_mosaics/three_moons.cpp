@@ -51,18 +51,16 @@ struct ThreeMoonsSettings {
   }
 };
 
-ThreeMoonsSettings quick_three_moons() {
+ThreeMoonsSettings three_moons_settings(StudySize size) {
   ThreeMoonsSettings settings;
-  settings.published.seeds = 1;
-  settings.small_batch.seeds = settings.ours.seeds = 3;
-  settings.sequences = 64;
-  settings.stride = 6;
-  return settings;
-}
-
-ThreeMoonsSettings paper_three_moons() {
-  ThreeMoonsSettings settings;
-  settings.stride = 1;
+  if (size == StudySize::kQuick) {
+    settings.published.seeds = 1;
+    settings.small_batch.seeds = settings.ours.seeds = 3;
+    settings.sequences = 64;
+    settings.stride = 6;
+  } else if (size == StudySize::kPaper) {
+    settings.stride = 1;
+  }
   return settings;
 }
 
@@ -245,8 +243,7 @@ void check_moons(const ThreeMoonsSettings& settings) {
 }  // namespace
 
 void three_moons(StudyContext& context) {
-  const ThreeMoonsSettings settings =
-      context.settings(quick_three_moons(), ThreeMoonsSettings(), paper_three_moons(), kNoSetting);
+  const ThreeMoonsSettings settings = context.settings(three_moons_settings, kNoSetting);
   check_moons(settings);
   const MoonNetwork one_head =
       train_on_moons(context, settings.task, settings.published, "published", 1, /*runs=*/1)

@@ -29,7 +29,7 @@ constexpr int64_t kSolved = 99;      // percent
 constexpr int64_t kPaperWidth = 48;  // d of the small models of table 1, the others have twice it
 const char* const kTwiceAsWide = "STM, twice as wide";
 
-RetrievalSettings paper_retrieval() {
+RetrievalSettings retrieval_settings(StudySize size) {
   RetrievalSettings settings;
   settings.models = {
       "STM", "STM without transfer", kTwiceAsWide, "STM without gates", "Fast weights", "LSTM"};
@@ -42,11 +42,7 @@ RetrievalSettings paper_retrieval() {
   settings.train.evaluate_every = 781;  // an epoch
   settings.train.evaluate_batches = 78;
   settings.train.checkpoint_every = 781;
-  return settings;
-}
-
-RetrievalSettings default_retrieval() {
-  RetrievalSettings settings = paper_retrieval();
+  if (size == StudySize::kPaper) return settings;
   settings.models = {"STM", "LSTM"};
   settings.fewest_training_pairs = 1;
   settings.stm = short_training_stm(1, 48);
@@ -54,11 +50,7 @@ RetrievalSettings default_retrieval() {
   settings.train = short_training(24'000, 64);
   settings.train.min_learning_rate = 1e-4;
   settings.train.stop_loss = 0.01;
-  return settings;
-}
-
-RetrievalSettings quick_retrieval() {
-  RetrievalSettings settings = default_retrieval();
+  if (size == StudySize::kDefault) return settings;
   settings.task.pairs = 4;
   settings.fewest_training_pairs = 0;
   settings.stm = short_training_stm(1, 32);
@@ -143,8 +135,8 @@ Table epochs_table(const std::vector<TrainedContestant<task::TaskLearner>>& mode
 
 void associative_retrieval(StudyContext& context) {
   // Numbers are published for two numbers of pairs.
-  const RetrievalSettings settings = context.settings(
-      quick_retrieval(), default_retrieval(), paper_retrieval(), {"task.keys", "task.min_pairs"});
+  const RetrievalSettings settings =
+      context.settings(retrieval_settings, {"task.keys", "task.min_pairs"});
   const auto models =
       compare_models(context, "associative-retrieval", settings, retrieval_contestants(settings),
                      "", {{"min_pairs", settings.fewest_training_pairs}});

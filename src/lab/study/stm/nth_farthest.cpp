@@ -12,7 +12,9 @@ namespace {
 
 using FarthestSettings = ComparisonSettings<task::NthFarthestConfig>;
 
-FarthestSettings paper_farthest() {
+/// The paper's. By default and quick: three vectors in the plane. With batches of 64 training stays
+/// on the plateau of guessing between the other two, with 256 it leaves it after some 300 updates.
+FarthestSettings farthest_settings(StudySize size) {
   FarthestSettings settings;
   settings.models = {"STM, n_q = 1", "STM, n_q = 4", "STM, n_q = 8", "RMC", "DNC", "LSTM"};
   settings.train.steps = 1'000'000;
@@ -21,23 +23,13 @@ FarthestSettings paper_farthest() {
   settings.train.weight_decay = 0;
   settings.train.beta2 = 0.999;
   settings.of_paper = settings.train;
-  return settings;
-}
-
-/// Three vectors in the plane: with batches of 64 training stays on the plateau of guessing between
-/// the other two, with 256 it leaves it after some 300 updates.
-FarthestSettings default_farthest() {
-  FarthestSettings settings = paper_farthest();
+  if (size == StudySize::kPaper) return settings;
   settings.task = {.vectors = 3, .dimension = 2};
   settings.models = {"STM, n_q = 1", "STM, n_q = 8", "LSTM"};
   settings.stm = short_training_stm(8, 32);
   settings.baselines = short_training_baselines();
   settings.train = short_training(6'000, 256);
-  return settings;
-}
-
-FarthestSettings quick_farthest() {
-  FarthestSettings settings = default_farthest();
+  if (size == StudySize::kDefault) return settings;
   settings.models = {"STM, n_q = 8", "LSTM"};
   settings.train.steps = 750;
   return settings;
@@ -60,8 +52,7 @@ std::vector<Contestant> farthest_contestants(const FarthestSettings& settings) {
 }  // namespace
 
 void nth_farthest(StudyContext& context) {
-  const FarthestSettings settings =
-      context.settings(quick_farthest(), default_farthest(), paper_farthest(), {"task"});
+  const FarthestSettings settings = context.settings(farthest_settings, {"task"});
   compare_at_these_sizes(context, "nth-farthest", settings, farthest_contestants(settings),
                          fmt::format("{} vectors of {} numbers; the paper has 8 of 16.",
                                      settings.task.vectors, settings.task.dimension));

@@ -37,10 +37,11 @@ struct PongSettings {
   }
 };
 
-/// Games to 3 points against a weaker opponent, frames and networks a fraction of the paper's.
-/// Short rollouts of many workers: what learning needs most are updates.
-PongSettings default_pong() {
+/// The paper's. Else games to 3 points against a weaker opponent, frames and networks a fraction of
+/// the paper's. Short rollouts of many workers: what learning needs most are updates.
+PongSettings pong_settings(StudySize size) {
   PongSettings settings;
+  if (size == StudySize::kPaper) return settings;
   settings.frame_skips = {4, 16};
   PongTrainingConfig& training = settings.training;
   training.environment.game = {.points = 3, .opponent_skill = 0.2};
@@ -63,13 +64,9 @@ PongSettings default_pong() {
   training.train.clip = 1;
   training.train.checkpoint_every = 1000;
   training.train.threads = 1;  // more are slower with networks of this size
-  return settings;
-}
-
-PongSettings quick_pong() {
-  PongSettings settings = default_pong();
+  if (size == StudySize::kDefault) return settings;
   settings.frame_skips = {16};
-  settings.training.train.steps = 2400;
+  training.train.steps = 2400;
   return settings;
 }
 
@@ -270,8 +267,7 @@ void check_pong(const PongSettings& settings) {
 }  // namespace
 
 void pong(StudyContext& context) {
-  const PongSettings settings =
-      context.settings(quick_pong(), default_pong(), PongSettings(), kNoSetting);
+  const PongSettings settings = context.settings(pong_settings, kNoSetting);
   check_pong(settings);
   show_rally(context, settings);
   const PlayerRewards players = tabulate_players(context, settings);

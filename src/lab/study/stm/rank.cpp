@@ -50,21 +50,14 @@ struct RankSettings {
   }
 };
 
-RankSettings paper_rank() {
+/// The paper's; by default and quick: fewer steps.
+RankSettings rank_settings(StudySize size) {
   RankSettings settings;
   for (const Row& row : kRows) settings.tasks.push_back(row.task);
   settings.train.steps = 50'000;
-  return settings;
-}
-
-RankSettings default_rank() {
-  RankSettings settings = paper_rank();
+  if (size == StudySize::kPaper) return settings;
   settings.train = short_training(100, 16);
-  return settings;
-}
-
-RankSettings quick_rank() {
-  RankSettings settings = default_rank();
+  if (size == StudySize::kDefault) return settings;
   settings.tasks = {"associative-retrieval", "copy", "shortest-path"};
   settings.train = short_training(15, 8);
   return settings;
@@ -120,8 +113,7 @@ Ranks trained_ranks(StudyContext& context, const RankSettings& settings, const R
 }  // namespace
 
 void rank(StudyContext& context) {
-  const RankSettings settings =
-      context.settings(quick_rank(), default_rank(), paper_rank(), kNoSetting);
+  const RankSettings settings = context.settings(rank_settings, kNoSetting);
   check_list("tasks", settings.tasks);
   std::vector<Row> chosen;
   for (const std::string& name : settings.tasks) chosen.push_back(row_of(name));

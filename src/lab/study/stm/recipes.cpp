@@ -38,15 +38,11 @@ struct RecipeSettings {
   }
 };
 
-RecipeSettings default_recipes() {
+RecipeSettings recipe_settings(StudySize size) {
   RecipeSettings settings{
       .task = "copy", .sizes = {"bits=16", "max_length=10"}, .train = short_training(1'000, 64)};
   settings.train.warmup_steps = 100;
-  return settings;
-}
-
-RecipeSettings quick_recipes() {
-  RecipeSettings settings = default_recipes();
+  if (size != StudySize::kQuick) return settings;
   settings.sizes = {"bits=4", "max_length=3"};
   settings.learning_rates = {3e-3, 1e-2};
   settings.widths = {12};
@@ -128,7 +124,7 @@ void check_recipes(const RecipeSettings& settings) {
 }  // namespace
 
 void recipes(StudyContext& context) {
-  const RecipeSettings settings = context.settings(quick_recipes(), default_recipes(), kNoSetting);
+  const RecipeSettings settings = context.settings(recipe_settings, kNoSetting);
   check_recipes(settings);
   std::vector<Contestant> models = baseline_contestants(settings.baselines);
   models.push_back({.name = "STM"});
