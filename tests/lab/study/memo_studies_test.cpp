@@ -10,7 +10,6 @@
 #include <sstream>
 #include <utility>
 
-#include "lab/study/memo/kept_memo.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/base/random.h"

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "lab/study/memo/invented_authors.h"
 #include "lab/study/memo/studies.h"
 #include "lab/study/memo/subjects.h"
 #include "tests/lab/study/quick_study.h"

@@ -1,8 +1,9 @@
-#include "lab/study/memo/invented_authors.h"
+// Authors who never lived, for the study of unlearning.
 
 #include <array>
 #include <set>
 
+#include "lab/study/memo/subjects.h"
 #include "tessera/base/random.h"
 
 namespace tessera::memo_study {

@@ -7,7 +7,6 @@
 #include <map>
 #include <optional>
 
-#include "lab/study/memo/kept_memo.h"
 #include "lab/study/memo/studies.h"
 #include "tessera/base/error.h"
 #include "tessera/base/progress.h"

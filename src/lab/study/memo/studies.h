@@ -3,6 +3,9 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -61,6 +64,36 @@ std::vector<std::span<const int32_t>> contexts_before(std::span<const int32_t> t
 
 /// How often each token of the vocabulary occurs, plus one.
 std::vector<double> counts_of(std::span<const int32_t> tokens, int64_t vocabulary);
+
+/// A MeMo that memorizes batches of texts one after the other. After each its memories are written
+/// to a file, so that a study that was stopped goes on with the next batch. Memories of a study
+/// that are filled in turn may share the file: it holds the one that was last at work.
+class KeptMemo {
+ public:
+  /// Texts [B, T], kLong, of batch k, from 1.
+  using Texts = std::function<at::Tensor(int64_t batch)>;
+
+  /// name: tells this memory from others of the study that stood in the file.
+  KeptMemo(const MemoConfig& config, uint64_t seed, std::filesystem::path file, std::string name,
+           Texts texts);
+
+  /// The memory that holds the first `batches` batches, no fewer than before. Where it begins with
+  /// more than one, the file of an earlier run counts; ask so only when that run was one of this
+  /// program with these settings. Throws Interrupted, SystemError, and DataError where the file is
+  /// damaged.
+  const Memo& after(int64_t batches);
+
+ private:
+  void begin(int64_t batches);
+
+  MemoConfig config_;
+  uint64_t seed_;
+  std::filesystem::path file_;
+  std::string name_;
+  Texts texts_;
+  std::optional<Memo> memo_;  // made when it is first needed
+  int64_t held_ = 0;          // batches
+};
 
 // A function for each study; all_studies.cpp has their ids and titles.
 void single_layer(StudyContext& context);
