@@ -2,15 +2,90 @@
 
 #include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lab/learner/sequence/task_batch.h"
-#include "lab/learner/sequence/training_config.h"
+#include "lab/task/sequence/sequence_task.h"
+#include "tessera/base/config.h"
 #include "tessera/model/sequence_model.h"
 #include "tessera/train/learner.h"
+#include "tessera/train/train_config.h"
 
 namespace tessera::task {
+
+/// The [data] table: how many samples of the task there are.
+struct SampleSets {
+  int64_t training_samples = 0;
+  int64_t test_samples = 1280;
+  int64_t growing_steps = 0;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("training_samples", training_samples,
+          "samples to learn from, again and again (0: endless, each seen once)",
+          config::between(0, 0x1p40));
+    field("test_samples", test_samples, "samples that the trained model is measured on",
+          config::between(1, 0x1p40));
+    field("growing_steps", growing_steps,
+          "updates in which the numbers of [training_task] grow to those of [task] (0: never)",
+          config::between(0, 0x1p40));
+  }
+};
+
+/// The [train] table's defaults for tasks: those of Le et al. 2020, appendices F and H, as their
+/// code has them (smoothing, momentum and the clipping are not in the text).
+TrainConfig default_task_training();
+
+/// The task of a table [task]: its name and any of its keys. Throws UsageError.
+std::unique_ptr<SequenceTask> make_task(config::Json table);
+
+/// What is learned, what ranks the weights, and what they are tested on: one task, of which each
+/// takes samples by another seed, or one task each.
+struct TaskSets {
+  std::shared_ptr<const SequenceTask> training, validation, test;
+};
+
+/// A configuration of `tessera train` for a sequence model on a task.
+struct TaskTrainingConfig {
+  /// [task]: the name and any of the task's keys; or the files of a task of one's own (FileTask),
+  /// "file" for training, "validation" and "test"; or, for samples that the caller makes, "own", a
+  /// name for them.
+  config::Json task = {{"name", "copy"}};
+  /// [training_task]: keys of [task] that have another value for the samples that are trained on,
+  /// for example easier ones.
+  config::Json training_task = config::Json::object();
+  config::Json model = {{"kind", "stm"}};  ///< [model]: the kind and any of its keys
+  std::string
+      from;  ///< model.from: a model directory whose weights training goes on from, or empty
+  SampleSets data;
+  TrainConfig train = default_task_training();
+
+  /// Throws UsageError on unknown keys, with the nearest known one, and as check().
+  static TaskTrainingConfig from_json(const config::Json& json, const std::string& where);
+  /// Throws UsageError on values that no task, network or training can have, also where the task
+  /// comes to them while it grows, and on a model whose inputs or outputs are not those of the
+  /// task.
+  void check() const;
+  config::Json to_json() const;
+
+  /// The [task] table of the samples that are trained on after `step` updates: with the values of
+  /// [training_task], which within data.growing_steps go evenly to those of [task].
+  config::Json training_task_at(int64_t step) const;
+  /// The tasks of [task] and [training_task]; of files, read from them. Throws UsageError, and
+  /// SystemError and DataError as FileTask does.
+  TaskSets make_sets() const;
+  /// Whether the samples are made here, by the name of their task.
+  bool is_named() const { return task.contains("name"); }
+  /// The [task] table with every default filled in.
+  config::Json complete_task() const;
+  /// The kind of the model, and its keys with the task's widths filled in. A model of vectors that
+  /// is to read tokens becomes one that is "embedded", its own "inputs" being the width of the
+  /// embedding; a language model reads tokens as it is, and its "window" stays as it is.
+  std::pair<std::string, config::Json> model_for(const TaskShape& shape) const;
+};
 
 /// A sequence model that learns a task. It is measured by answer_loss() and by score_answers(), on
 /// samples of all sizes side by side, after training on samples that it has not seen.
