@@ -55,46 +55,36 @@ TEST(AnswerScore, ByHand) {
   EXPECT_EQ(score.extraction_strength(), 0.5);
 }
 
-/// Thinks that each token is followed by the next one.
-class Counting final : public Subject {
- public:
-  at::Tensor predict(const Line& line) override {
-    const at::Tensor scores = at::zeros({std::ssize(line.answer), 10});
-    for (int64_t i = 0; i < scores.size(0); ++i) {
-      const int64_t before = i == 0 ? line.prompt.back() : line.answer[i - 1];
-      scores[i][before + 1] = std::log(9.0);
-    }
-    return scores;
-  }
-};
-
 TEST(Subject, IsAskedForEachTokenOfAnAnswer) {
-  Counting counting;
+  // thinks that each token is followed by the next one
+  const Subject counting = [](const Line& line) {
+    at::Tensor logits = at::zeros({std::ssize(line.answer), 10});
+    for (int64_t i = 0; i < logits.size(0); ++i) {
+      const int64_t before = i == 0 ? line.prompt.back() : line.answer[i - 1];
+      logits[i][before + 1] = std::log(9.0);
+    }
+    return logits;
+  };
   const std::vector<Line> lines = {{{1, 2}, {3, 4, 7}}, {{5}, {6}}};
-  const auto scores = counting.scores(lines);
-  ASSERT_EQ(scores.size(), 2u);
-  EXPECT_EQ(scores[0].predicted, (std::vector<bool>{true, true, false}));
-  EXPECT_NEAR(scores[0].log_probabilities[1], std::log(0.5), 1e-6);  // 9 of 9 + 9
-  EXPECT_EQ(scores[0].extraction_strength(), 0);
-  EXPECT_EQ(scores[1].extraction_strength(), 1);
-  EXPECT_EQ(counting.say(lines), (std::vector<Tokens>{{3, 4, 5}, {6}}));
+  const auto found = scores(counting, lines);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].predicted, (std::vector<bool>{true, true, false}));
+  EXPECT_NEAR(found[0].log_probabilities[1], std::log(0.5), 1e-6);  // 9 of 9 + 9
+  EXPECT_EQ(found[0].extraction_strength(), 0);
+  EXPECT_EQ(found[1].extraction_strength(), 1);
+  EXPECT_EQ(said(counting, lines), (std::vector<Tokens>{{3, 4, 5}, {6}}));
 }
-
-/// Gives answers no probability at all.
-class Unbelieving final : public Subject {
- public:
-  at::Tensor predict(const Line& line) override {
-    const at::Tensor scores = at::zeros({std::ssize(line.answer), 257});
-    for (int64_t i = 0; i < scores.size(0); ++i) scores[i][line.answer[i]] = -2000;
-    return scores;
-  }
-};
 
 TEST(Examination, NoProbabilityTellsNoAnswersApart) {
   const auto authors = invented_authors(3, 1);
   const Examination examination(authors, 1, 3, Tokenizer::bytes(EndOfText::kPresent),
                                 /*probes=*/7);
-  Unbelieving unbelieving;
+  // gives answers no probability at all
+  const Subject unbelieving = [](const Line& line) {
+    at::Tensor logits = at::zeros({std::ssize(line.answer), 257});
+    for (int64_t i = 0; i < logits.size(0); ++i) logits[i][line.answer[i]] = -2000;
+    return logits;
+  };
   EXPECT_EQ(examination.truth_ratios(unbelieving), std::vector<double>(7, 1.0));
   EXPECT_EQ(examination.utility(unbelieving), 0);
 }
@@ -111,7 +101,8 @@ TEST(Networks, LearnAnswersAndNotQuestions) {
     EXPECT_GT(mean_loss(*before, lines).item<double>(), 1) << kind << ": a copy of its own";
     EXPECT_NEAR(line_losses(*model, lines).sum().item<double>(),
                 5 * mean_loss(*model, lines).item<double>(), 1e-4);
-    EXPECT_EQ(network_subject(model)->say(lines), (std::vector<Tokens>{{4, 5}, {7, 8, 9}})) << kind;
+    EXPECT_EQ(said(network_subject(model), lines), (std::vector<Tokens>{{4, 5}, {7, 8, 9}}))
+        << kind;
   }
 }
 

@@ -29,62 +29,6 @@ Tokens joined(const Tokens& prompt, std::span<const int64_t> answer) {
   return text;
 }
 
-class NetworkSubject : public Subject {
- public:
-  explicit NetworkSubject(std::shared_ptr<LanguageModel> model) : model_(std::move(model)) {}
-
-  at::Tensor predict(const Line& line) override {
-    const at::NoGradGuard none;
-    const at::Tensor hidden = model_->hidden(padded({joined(line.prompt, line.answer)}))[0];
-    return model_->logits(hidden.slice(0, std::ssize(line.prompt) - 1, -1));
-  }
-
- private:
-  std::shared_ptr<LanguageModel> model_;
-};
-
-class StoreSubject final : public Subject {
- public:
-  explicit StoreSubject(const store::MemoStore& store) : reader_(store) {}
-
-  at::Tensor predict(const Line& line) override {
-    const Tokens text = joined(line.prompt, line.answer);
-    std::vector<std::span<const int64_t>> before;
-    for (size_t i = 0; i < line.answer.size(); ++i)
-      before.push_back(std::span(text).first(line.prompt.size() + i));
-    std::vector<at::Tensor> rows;
-    for (const auto& prediction : reader_.predict(before))
-      rows.push_back(at::tensor(prediction.logits));
-    return at::stack(rows);
-  }
-
- private:
-  store::StoreReader reader_;
-};
-
-class BesideMemory final : public NetworkSubject {
- public:
-  BesideMemory(std::shared_ptr<LanguageModel> model, const TokenMemory& memory)
-      : NetworkSubject(std::move(model)), memory_(memory) {}
-
-  at::Tensor predict(const Line& line) override {
-    const at::Tensor logits = NetworkSubject::predict(line).contiguous();
-    const size_t V = logits.size(1);
-    MemoryMixture mixture(memory_);
-    for (const int64_t token : line.prompt) mixture.append(token);
-    for (size_t i = 0; i < line.answer.size(); ++i) {
-      const std::span<float> row(logits.data_ptr<float>() + i * V, V);
-      mixture.predict(row);
-      mixture.mix(row);
-      mixture.append(line.answer[i]);
-    }
-    return logits;
-  }
-
- private:
-  const TokenMemory& memory_;
-};
-
 /// The inputs [n, T] and targets [n, T] of lines; a target of -1 does not count.
 std::pair<at::Tensor, at::Tensor> inputs_of(const Lines& lines) {
   std::vector<Tokens> inputs, targets;
@@ -136,11 +80,48 @@ double AnswerScore::extraction_strength() const {
   return static_cast<double>(wrong - predicted.rbegin()) / static_cast<double>(predicted.size());
 }
 
-std::vector<AnswerScore> Subject::scores(const Lines& lines) {
+Subject network_subject(std::shared_ptr<LanguageModel> model) {
+  return [model = std::move(model)](const Line& line) {
+    const at::NoGradGuard none;
+    const at::Tensor hidden = model->hidden(padded({joined(line.prompt, line.answer)}))[0];
+    return model->logits(hidden.slice(0, std::ssize(line.prompt) - 1, -1));
+  };
+}
+
+Subject store_subject(const store::MemoStore& store) {
+  return [reader = store::StoreReader(store)](const Line& line) {
+    const Tokens text = joined(line.prompt, line.answer);
+    std::vector<std::span<const int64_t>> before;
+    for (size_t i = 0; i < line.answer.size(); ++i)
+      before.push_back(std::span(text).first(line.prompt.size() + i));
+    std::vector<at::Tensor> rows;
+    for (const auto& prediction : reader.predict(before))
+      rows.push_back(at::tensor(prediction.logits));
+    return at::stack(rows);
+  };
+}
+
+Subject beside_memory(std::shared_ptr<LanguageModel> model, const TokenMemory& memory) {
+  return [network = network_subject(std::move(model)), &memory](const Line& line) {
+    at::Tensor logits = network(line).contiguous();
+    const size_t V = logits.size(1);
+    MemoryMixture mixture(memory);
+    for (const int64_t token : line.prompt) mixture.append(token);
+    for (size_t i = 0; i < line.answer.size(); ++i) {
+      const std::span<float> row(logits.data_ptr<float>() + i * V, V);
+      mixture.predict(row);
+      mixture.mix(row);
+      mixture.append(line.answer[i]);
+    }
+    return logits;
+  };
+}
+
+std::vector<AnswerScore> scores(const Subject& subject, const Lines& lines) {
   std::vector<AnswerScore> scores;
   for (const Line& line : lines) {
     InterruptGuard::stop_if_interrupted("stopped while asking");
-    const at::Tensor distributions = at::log_softmax(predict(line).to(at::kDouble), 1);
+    const at::Tensor distributions = at::log_softmax(subject(line).to(at::kDouble), 1);
     AnswerScore& score = scores.emplace_back();
     for (int64_t i = 0; i < std::ssize(line.answer); ++i) {
       const int64_t token = line.answer[i];
@@ -151,31 +132,18 @@ std::vector<AnswerScore> Subject::scores(const Lines& lines) {
   return scores;
 }
 
-std::vector<Tokens> Subject::say(const Lines& lines) {
+std::vector<Tokens> said(const Subject& subject, const Lines& lines) {
   std::vector<Tokens> said;
   for (const Line& line : lines) {
     InterruptGuard::stop_if_interrupted("stopped while asking");
     Tokens& answer = said.emplace_back();
     while (answer.size() < line.answer.size()) {
       constexpr int64_t kAny = 0;  // the token that is asked for
-      const at::Tensor next = predict({joined(line.prompt, answer), {kAny}})[0];
+      const at::Tensor next = subject({joined(line.prompt, answer), {kAny}})[0];
       answer.push_back(next.argmax().item<int64_t>());
     }
   }
   return said;
-}
-
-std::unique_ptr<Subject> network_subject(std::shared_ptr<LanguageModel> model) {
-  return std::make_unique<NetworkSubject>(std::move(model));
-}
-
-std::unique_ptr<Subject> store_subject(const store::MemoStore& store) {
-  return std::make_unique<StoreSubject>(store);
-}
-
-std::unique_ptr<Subject> beside_memory(std::shared_ptr<LanguageModel> model,
-                                       const TokenMemory& memory) {
-  return std::make_unique<BesideMemory>(std::move(model), memory);
 }
 
 Examination::Examination(const std::vector<InventedAuthor>& authors, size_t first, size_t end,
@@ -196,40 +164,40 @@ Examination::Examination(const std::vector<InventedAuthor>& authors, size_t firs
   }
 }
 
-std::vector<double> Examination::truth_ratios(Subject& subject) const {
-  const auto scores = subject.scores(versions_);
+std::vector<double> Examination::truth_ratios(const Subject& subject) const {
+  const auto of_versions = scores(subject, versions_);
   const size_t versions = versions_.size() / answers_.size();
   std::vector<double> ratios;
-  for (size_t i = 0; i < scores.size(); i += versions) {
+  for (size_t i = 0; i < of_versions.size(); i += versions) {
     double wrong = 0;
-    for (size_t v = 1; v < versions; ++v) wrong += scores[i + v].probability();
-    const double ratio = wrong / static_cast<double>(versions - 1) / scores[i].probability();
+    for (size_t v = 1; v < versions; ++v) wrong += of_versions[i + v].probability();
+    const double ratio = wrong / static_cast<double>(versions - 1) / of_versions[i].probability();
     ratios.push_back(std::isnan(ratio) ? 1 : ratio);
   }
   return ratios;
 }
 
-void Examination::measure_forgotten(Subject& subject, Measures& measures) const {
+void Examination::measure_forgotten(const Subject& subject, Measures& measures) const {
   measures.ratios = truth_ratios(subject);
-  const auto scores = subject.scores(answers_);
-  const auto said = subject.say(answers_);
+  const auto found = scores(subject, answers_);
+  const auto texts = said(subject, answers_);
   const double count = answers_.size();
   for (size_t i = 0; i < answers_.size(); ++i) {
-    measures.exact += scores[i].right() / count;
-    measures.extraction += scores[i].extraction_strength() / count;
-    const double both = common(said[i], answers_[i].answer);
+    measures.exact += found[i].right() / count;
+    measures.extraction += found[i].extraction_strength() / count;
+    const double both = common(texts[i], answers_[i].answer);
     measures.verbatim +=
-        2 * both / static_cast<double>(said[i].size() + answers_[i].answer.size()) / count;
+        2 * both / static_cast<double>(texts[i].size() + answers_[i].answer.size()) / count;
   }
 }
 
-double Examination::utility(Subject& subject) const {
+double Examination::utility(const Subject& subject) const {
   std::vector<double> parts(3);
-  const auto scores = subject.scores(answers_);
-  const auto said = subject.say(answers_);
+  const auto found = scores(subject, answers_);
+  const auto texts = said(subject, answers_);
   for (size_t i = 0; i < answers_.size(); ++i) {
-    parts[0] += scores[i].probability();
-    parts[1] += static_cast<double>(common(said[i], answers_[i].answer)) /
+    parts[0] += found[i].probability();
+    parts[1] += static_cast<double>(common(texts[i], answers_[i].answer)) /
                 static_cast<double>(answers_[i].answer.size());
   }
   for (const double ratio : truth_ratios(subject)) parts[2] += std::max(0.0, 1 - ratio);

@@ -62,23 +62,18 @@ struct AnswerScore {
   double extraction_strength() const;  ///< 1 - k / n: the last n - k of n tokens are predicted
 };
 
-/// Somebody who is asked.
-class Subject {
- public:
-  virtual ~Subject() = default;
-  /// Logits [n, V] of the n tokens of the line's answer, each after what stands before it.
-  virtual at::Tensor predict(const Line& line) = 0;
+/// Somebody who is asked: gives logits [n, V] of the n tokens of the line's answer, each after what
+/// stands before it.
+using Subject = std::function<at::Tensor(const Line& line)>;
 
-  std::vector<AnswerScore> scores(const Lines& lines);
-  /// The most probable token each time, as many as the line's answer has.
-  std::vector<Tokens> say(const Lines& lines);
-};
+/// The store and the memory must outlive them.
+Subject network_subject(std::shared_ptr<LanguageModel> model);
+Subject store_subject(const store::MemoStore& store);
+Subject beside_memory(std::shared_ptr<LanguageModel> model, const TokenMemory& memory);
 
-/// The model and the stores must outlive them.
-std::unique_ptr<Subject> network_subject(std::shared_ptr<LanguageModel> model);
-std::unique_ptr<Subject> store_subject(const store::MemoStore& store);
-std::unique_ptr<Subject> beside_memory(std::shared_ptr<LanguageModel> model,
-                                       const TokenMemory& memory);
+std::vector<AnswerScore> scores(const Subject& subject, const Lines& lines);
+/// The most probable token each time, as many as the line's answer has.
+std::vector<Tokens> said(const Subject& subject, const Lines& lines);
 
 /// What came of asking one subject.
 struct Measures {
@@ -109,11 +104,11 @@ class Examination {
 
   /// Of each question the mean over its wrong answers of P^(1/tokens), divided by that of the right
   /// one; 1 where neither has any probability.
-  std::vector<double> truth_ratios(Subject& subject) const;
+  std::vector<double> truth_ratios(const Subject& subject) const;
   /// All measures but utility and seconds.
-  void measure_forgotten(Subject& subject, Measures& measures) const;
+  void measure_forgotten(const Subject& subject, Measures& measures) const;
   /// Harmonic mean of probability, ROUGE-L recall and max(0, 1 - truth ratio).
-  double utility(Subject& subject) const;
+  double utility(const Subject& subject) const;
 
  private:
   Lines answers_;

@@ -82,7 +82,7 @@ class Tofu {
     return lines;
   }
   /// seconds: it took to forget this share.
-  Measures measure(Subject& subject, double share, double seconds = 0) const {
+  Measures measure(const Subject& subject, double share, double seconds = 0) const {
     const size_t kept = retained(share);
     Measures measures{.seconds = seconds};
     Examination(authors_, kept, authors_.size(), tokenizer_, settings_.probes)
@@ -142,7 +142,7 @@ Measures unlearn(const Tofu& tofu, const UnlearningSettings& settings, const Lan
     learn(*model, settings.unlearning_epochs, settings.unlearning_rate, settings.network.batch,
           seed, forget, loss_of);
   });
-  return tofu.measure(*network_subject(model), share, seconds);
+  return tofu.measure(network_subject(model), share, seconds);
 }
 
 /// A store of one document an author.
@@ -204,7 +204,7 @@ class Unlearning {
     };
     add("GPT, nothing forgotten",
         part("GPT, nothing forgotten", share,
-             [&] { return tofu_.measure(*network_subject(full()), share); }),
+             [&] { return tofu_.measure(network_subject(full()), share); }),
         retrained);
     add("GPT, retrained", retrained, retrained);
     for (const auto& [name, way] :
@@ -251,7 +251,7 @@ class Unlearning {
   Measures retrain(double share) {
     std::shared_ptr<LanguageModel> model;
     const double seconds = seconds_of([&] { model = tofu_.taught("gpt", tofu_.retained(share)); });
-    return tofu_.measure(*network_subject(model), share, seconds);
+    return tofu_.measure(network_subject(model), share, seconds);
   }
   /// held: whether the store held those who are forgotten. alone: or beside the Mosaic.
   Measures ask_store(double share, bool held, bool alone) {
@@ -260,9 +260,9 @@ class Unlearning {
     authors.memorize(held ? tofu_.authors().size() : kept);
     const double seconds = held ? authors.forget_from(kept) : 0;
     const store::MemoStore opened(authors.folder());
-    if (alone) return tofu_.measure(*store_subject(opened), share, seconds);
+    if (alone) return tofu_.measure(store_subject(opened), share, seconds);
     const store::StoreTokenMemory memory(authors.folder(), "", tofu_.tokenizer());
-    return tofu_.measure(*beside_memory(mosaic(), memory), share, seconds);
+    return tofu_.measure(beside_memory(mosaic(), memory), share, seconds);
   }
 
   StudyContext& context_;

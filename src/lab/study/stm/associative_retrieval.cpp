@@ -87,17 +87,15 @@ std::vector<Contestant> retrieval_contestants(const RetrievalSettings& settings)
   wide.width *= 2;
   StmConfig no_gates = wide;
   no_gates.gated = false;
-  std::vector<Contestant> all = baseline_contestants(settings.baselines, kEmbedding);
-  const std::vector<Contestant> ours = {
-      {"STM", model_table<Stm>(settings.stm, kEmbedding)},
-      {"STM without transfer", model_table<Stm>(no_transfer, kEmbedding)},
-      {kTwiceAsWide, model_table<Stm>(wide, kEmbedding)},
-      {"STM without gates", model_table<Stm>(no_gates, kEmbedding)}};
-  all.insert(all.end(), ours.begin(), ours.end());
   std::map<std::string, double> accuracies;
   if (const auto* published = published_for(settings))
     for (const auto& [name, row] : *published) accuracies[name] = row.accuracy;
-  return with_published(std::move(all), accuracies);
+  return beside_baselines(settings.baselines,
+                          {{"STM", model_table<Stm>(settings.stm, kEmbedding)},
+                           {"STM without transfer", model_table<Stm>(no_transfer, kEmbedding)},
+                           {kTwiceAsWide, model_table<Stm>(wide, kEmbedding)},
+                           {"STM without gates", model_table<Stm>(no_gates, kEmbedding)}},
+                          accuracies, kEmbedding);
 }
 
 /// Mean number of updates until the validation accuracy was kSolved percent; none unless it was in

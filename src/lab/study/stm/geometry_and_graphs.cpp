@@ -101,10 +101,10 @@ template <typename Task>
 std::vector<TrainedContestant<task::TaskLearner>> compare_on_combinatorial(
     StudyContext& context, const std::string& task_name, const ComparisonSettings<Task>& settings,
     const PublishedScores& published = {}, const std::string& unlike = "") {
-  std::vector<Contestant> contestants = baseline_contestants(settings.baselines);
-  contestants.push_back({"STM", model_table<Stm>(settings.stm)});
-  auto models = compare_models(context, task_name, settings,
-                               with_published(std::move(contestants), published), unlike);
+  auto models = compare_models(
+      context, task_name, settings,
+      beside_baselines(settings.baselines, {{"STM", model_table<Stm>(settings.stm)}}, published),
+      unlike);
   constexpr int64_t kShown = 4;
   const auto task = task::task_kind(task_name).make(config::to_json(settings.task));
   context.results().add_chart(

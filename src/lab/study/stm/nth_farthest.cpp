@@ -36,16 +36,14 @@ FarthestSettings farthest_settings(StudySize size) {
 }
 
 std::vector<Contestant> farthest_contestants(const FarthestSettings& settings) {
-  const auto stm = [&](int64_t slots) {
+  std::vector<Contestant> ours;
+  for (const int64_t slots : {1, 4, 8}) {
     StmConfig config = settings.stm;
     config.slots = slots;
-    return model_table<Stm>(config);
-  };
-  std::vector<Contestant> all = baseline_contestants(settings.baselines);
-  for (const int64_t slots : {1, 4, 8})
-    all.push_back({fmt::format("STM, n_q = {}", slots), stm(slots)});
-  return with_published(
-      std::move(all),
+    ours.push_back({fmt::format("STM, n_q = {}", slots), model_table<Stm>(config)});
+  }
+  return beside_baselines(
+      settings.baselines, ours,
       {{"DNC", 25}, {"RMC", 91}, {"STM, n_q = 1", 84}, {"STM, n_q = 4", 95}, {"STM, n_q = 8", 98}});
 }
 

@@ -126,9 +126,8 @@ void check_recipes(const RecipeSettings& settings) {
 void recipes(StudyContext& context) {
   const RecipeSettings settings = context.settings(recipe_settings, kNoSetting);
   check_recipes(settings);
-  std::vector<Contestant> models = baseline_contestants(settings.baselines);
-  models.push_back({.name = "STM"});
-  models = chosen_by_name(models, settings.models);
+  const auto models =
+      chosen_by_name(beside_baselines(settings.baselines, {{.name = "STM"}}), settings.models);
   for (const Contestant& model : models)
     for (const Try& one : tries_of(model, settings)) training_of(context, settings, one).check();
   const ShownMetric metric =

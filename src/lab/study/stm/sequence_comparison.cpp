@@ -40,14 +40,6 @@ StmConfig short_training_stm(int64_t slots, int64_t width, const std::array<doub
   return config;
 }
 
-std::vector<Contestant> with_published(std::vector<Contestant> contestants,
-                                       const std::map<std::string, double>& published) {
-  for (auto& contestant : contestants)
-    if (const auto found = published.find(contestant.name); found != published.end())
-      contestant.published = found->second;
-  return contestants;
-}
-
 Baselines short_training_baselines() {
   Baselines baselines;
   baselines.lstm.hidden = 128;
@@ -70,13 +62,22 @@ Baselines wider_baselines() {
   return baselines;
 }
 
-std::vector<Contestant> baseline_contestants(const Baselines& baselines, int64_t embedding) {
-  return {{"LSTM", model_table<VectorLstm>(baselines.lstm, embedding)},
-          {"ALSTM", model_table<AttentionalLstm>(baselines.attentional_lstm, embedding)},
-          {"Fast weights", model_table<FastWeights>(baselines.fast_weights, embedding)},
-          {"RMC", model_table<Rmc>(baselines.rmc, embedding)},
-          {"NTM", model_table<Ntm>(baselines.ntm, embedding)},
-          {"DNC", model_table<Dnc>(baselines.dnc, embedding)}};
+std::vector<Contestant> beside_baselines(const Baselines& baselines,
+                                         const std::vector<Contestant>& ours,
+                                         const std::map<std::string, double>& published,
+                                         int64_t embedding) {
+  std::vector<Contestant> all = {
+      {"LSTM", model_table<VectorLstm>(baselines.lstm, embedding)},
+      {"ALSTM", model_table<AttentionalLstm>(baselines.attentional_lstm, embedding)},
+      {"Fast weights", model_table<FastWeights>(baselines.fast_weights, embedding)},
+      {"RMC", model_table<Rmc>(baselines.rmc, embedding)},
+      {"NTM", model_table<Ntm>(baselines.ntm, embedding)},
+      {"DNC", model_table<Dnc>(baselines.dnc, embedding)}};
+  all.insert(all.end(), ours.begin(), ours.end());
+  for (Contestant& contestant : all)
+    if (const auto found = published.find(contestant.name); found != published.end())
+      contestant.published = found->second;
+  return all;
 }
 
 std::vector<TrainedContestant<task::TaskLearner>> compare_on_task(

@@ -84,10 +84,6 @@ TrainConfig falling_training(int64_t steps, double learning_rate, int64_t warmup
 StmConfig short_training_stm(int64_t slots, int64_t width,
                              const std::array<double, 3>& alpha = {0.9, 0.5, 0.5});
 
-/// The contestants with what the paper has for them, by name.
-std::vector<Contestant> with_published(std::vector<Contestant> contestants,
-                                       const std::map<std::string, double>& published);
-
 /// The table [model] of a configuration that has inputs and outputs of a task filled in later.
 /// embedding: width in which tokens are embedded; 0 where the task has vectors.
 template <typename Model>
@@ -115,9 +111,12 @@ void add_comparison(const std::vector<TrainedContestant<task::TaskLearner>>& com
 void add_training_differences(const TrainConfig& train, const TrainConfig& of_paper,
                               const StmConfig& stm, StudyResults& results);
 
-/// The baselines under their names in the paper: "LSTM", "ALSTM", "Fast weights", "RMC", "NTM" and
-/// "DNC".
-std::vector<Contestant> baseline_contestants(const Baselines& baselines, int64_t embedding = 0);
+/// The baselines under their names in the paper, "LSTM", "ALSTM", "Fast weights", "RMC", "NTM" and
+/// "DNC", and ours. published: what the paper has for them, by name. embedding: see model_table().
+std::vector<Contestant> beside_baselines(const Baselines& baselines,
+                                         const std::vector<Contestant>& ours,
+                                         const std::map<std::string, double>& published = {},
+                                         int64_t embedding = 0);
 
 /// Baselines of about 70,000 parameters, to go with short_training_stm(4, 32).
 Baselines short_training_baselines();

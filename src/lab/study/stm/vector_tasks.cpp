@@ -35,9 +35,7 @@ ComparisonSettings<Task> solved_vector_task(const Task& task, double learning_ra
 template <typename Task>
 std::vector<Contestant> vector_contestants(const ComparisonSettings<Task>& settings,
                                            double published) {
-  std::vector<Contestant> contestants = baseline_contestants(settings.baselines);
-  contestants.push_back({"STM", model_table<Stm>(settings.stm), published});
-  return contestants;
+  return beside_baselines(settings.baselines, {{"STM", model_table<Stm>(settings.stm), published}});
 }
 
 /// "2 to 5 items of 3 vectors of 32 bits": the two numbers swap their places with the form.
