@@ -102,22 +102,11 @@ void KeptParts::keep(const std::string& name, std::vector<double> numbers) {
 
 namespace {
 
-/// A setting, its path joined by dots, and its value as text.
-struct SettingValue {
-  std::string path, value;
-};
-
-/// Every scalar or array of nested settings, in their order.
-std::vector<SettingValue> flattened(const Json& settings) {
-  std::vector<SettingValue> flat;
-  for (const auto& [path, value] : config::leaves(settings)) flat.push_back({path, value.dump()});
+/// Every scalar or array of nested settings under its path, which dots join, in their order.
+Json flattened(const Json& settings) {
+  Json flat = Json::object();
+  for (const auto& [path, value] : config::leaves(settings)) flat[path] = value;
   return flat;
-}
-
-/// Null where there is no such setting.
-const SettingValue* find(const std::vector<SettingValue>& flat, const std::string& path) {
-  const auto place = std::ranges::find(flat, path, &SettingValue::path);
-  return place == flat.end() ? nullptr : &*place;
 }
 
 bool is_bound(const std::string& path, const std::vector<std::string_view>& bound) {
@@ -152,17 +141,17 @@ bool counts_threads(std::string_view path) {
 /// The first setting in which `before` and `now` differ, as "alpha = 2, now it is 1.5"; empty where
 /// there is none. A study may go on with other threads.
 std::string first_difference(const Json& before, const Json& now) {
-  const auto old_ones = flattened(before), new_ones = flattened(now);
-  for (const auto& [path, value] : new_ones) {
+  const Json old_ones = flattened(before), new_ones = flattened(now);
+  for (const auto& [path, value] : new_ones.items()) {
     if (counts_threads(path)) continue;
-    const SettingValue* old_one = find(old_ones, path);
-    if (old_one == nullptr) return fmt::format("no {}, now it is {}", path, value);
-    if (old_one->value != value)
-      return fmt::format("{} = {}, now it is {}", path, old_one->value, value);
+    const auto old_one = old_ones.find(path);
+    if (old_one == old_ones.end()) return fmt::format("no {}, now it is {}", path, value.dump());
+    if (*old_one != value)
+      return fmt::format("{} = {}, now it is {}", path, old_one->dump(), value.dump());
   }
-  for (const auto& [path, value] : old_ones)
-    if (!counts_threads(path) && find(new_ones, path) == nullptr)
-      return fmt::format("{} = {}, now it has none", path, value);
+  for (const auto& [path, value] : old_ones.items())
+    if (!counts_threads(path) && !new_ones.contains(path))
+      return fmt::format("{} = {}, now it has none", path, value.dump());
   return "";
 }
 
@@ -171,18 +160,18 @@ std::string first_difference(const Json& before, const Json& now) {
 /// that such numbers depend on ("" means all), but for "runs".
 std::string why_references_fail(const Json& chosen, const std::vector<Json>& prepared,
                                 const std::vector<std::string_view>& bound) {
-  std::vector<std::vector<SettingValue>> known;
+  std::vector<Json> known;
   for (const Json& settings : prepared) known.push_back(flattened(settings));
   std::string reasons;
-  for (const auto& [path, value] : flattened(chosen)) {
-    const auto has_it = [&, &path = path, &value = value](const std::vector<SettingValue>& flat) {
-      const SettingValue* one = find(flat, path);
-      return one != nullptr && one->value == value;
+  for (const auto& [path, value] : config::leaves(chosen)) {
+    const auto has_it = [&, &path = path, &value = value](const Json& flat) {
+      return flat.contains(path) && flat.at(path) == value;
     };
-    if (!is_bound(path, bound) || std::any_of(known.begin(), known.end(), has_it)) continue;
-    const SettingValue* published = find(known.back(), path);
+    if (!is_bound(path, bound) || std::ranges::any_of(known, has_it)) continue;
+    const auto published = known.back().find(path);
     reasons += fmt::format("{}{} = {}, here it is {}", reasons.empty() ? "" : "; ", path,
-                           published ? published->value : "another value", value);
+                           published != known.back().end() ? published->dump() : "another value",
+                           value.dump());
   }
   return reasons.empty()
              ? ""
@@ -198,7 +187,8 @@ double to_two_digits(double value) {
 /// " --set key=value" for every override, as a shell takes it.
 std::string set_options(const Json& overrides) {
   std::string text;
-  for (auto [path, value] : flattened(overrides)) {
+  for (const auto& [path, setting] : config::leaves(overrides)) {
+    std::string value = setting.dump();
     const bool is_plain = value.front() != '"' && value.front() != '[';  // a number, true or false
     for (size_t at = 0; (at = value.find('\'', at)) != std::string::npos; at += 4)
       value.replace(at, 1, R"('\'')");
@@ -281,24 +271,28 @@ void StudyContext::check_folder() const {
 void StudyContext::describe(const std::vector<Json>& prepared,
                             const std::vector<config::Field>& fields,
                             const SettingNames& left_out) {
-  const auto quick = flattened(prepared[0]), standard = flattened(prepared[1]),
+  const Json quick = flattened(prepared[0]), standard = flattened(prepared[1]),
              paper = flattened(prepared[2]);
   std::vector<std::string> help;
   collect_help(fields, help);
   std::string text;
-  for (size_t i = 0; i < standard.size(); ++i) {
-    const auto& [path, value] = standard[i];
+  auto meaning = help.begin();
+  for (const auto& [path, value] : standard.items()) {
+    const std::string& means = *meaning++;
     if (is_among(path, left_out)) continue;
-    const bool equal = quick[i].value == value && paper[i].value == value;
+    const Json &in_quick = quick.at(path), &in_paper = paper.at(path);
     const std::string sizes =
-        equal ? "" : fmt::format(" (quick {}, paper {})", quick[i].value, paper[i].value);
-    text += fmt::format("  {:<40} {}\n", fmt::format("{} = {}{}", path, value, sizes), help[i]);
+        in_quick == value && in_paper == value
+            ? ""
+            : fmt::format(" (quick {}, paper {})", in_quick.dump(), in_paper.dump());
+    text +=
+        fmt::format("  {:<40} {}\n", fmt::format("{} = {}{}", path, value.dump(), sizes), means);
   }
   throw Described{text};
 }
 
 void StudyContext::refuse_overrides(const SettingNames& refused) const {
-  for (const auto& [path, value] : flattened(options_.overrides))
+  for (const auto& [path, value] : config::leaves(options_.overrides))
     if (is_among(path, refused))
       throw UsageError(
           "study settings: {} would have no effect, the study sets it itself (seeds by --seed)",
