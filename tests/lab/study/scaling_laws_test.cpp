@@ -151,10 +151,11 @@ TEST_F(ScalingLawStudies, ExponentsAreThoseOfProposition2) {
 }
 
 TEST_F(ScalingLawStudies, Theorem2KeepsEachDimensionAsItGoes) {
-  run("theorem2", {{"rhos", {0.5}}, {"inputs", 10000}});
+  run("theorem2", {{"alphas", {2, 2.0000001}}, {"rhos", {0.5}}, {"inputs", 10000}});
   const std::string parts = written("theorem2", "parts.jsonl");
-  for (const char* d : {"10", "32", "100", "316", "1000", "3162", "10000"})
-    EXPECT_THAT(parts, HasSubstr(fmt::format("\"α = 2, d = {}\"", d)));
+  for (const char* alpha : {"2", "2.0000001"})
+    for (const char* d : {"10", "32", "100", "316", "1000", "3162", "10000"})
+      EXPECT_THAT(parts, HasSubstr(fmt::format("\"α = {}, d = {}\"", alpha, d)));
 }
 
 TEST_F(ScalingLawStudies, RefuseLawsWithoutExponents) {

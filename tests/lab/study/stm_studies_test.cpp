@@ -309,6 +309,13 @@ TEST_F(StmStudies, RefuseToMeasureTwiceOrNothing) {
             "widths is empty, so nothing is measured");
 }
 
+TEST_F(StmStudies, BabiRefusesATrainingBeforeStoriesAreSimulated) {
+  EXPECT_THAT(refusal("babi", {{"train", {{"sample_every", 3}}}}), HasSubstr("train.sample_every"));
+  EXPECT_THAT(refusal("babi", {{"model", {{"slots", 1 << 22}, {"width", 1 << 22}}}}),
+              HasSubstr("together too large"));
+  EXPECT_THAT(refusal("babi", {{"tasks", {1, 21}}}), HasSubstr("tasks[1] is 21"));
+}
+
 TEST_F(StmStudies, RefuseAModelBeforeAnotherIsTrained) {
   Json settings = tiny();
   settings["models"] = {"LSTM", "STM"};

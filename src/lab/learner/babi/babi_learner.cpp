@@ -21,12 +21,6 @@ using config::Json;
 
 constexpr int64_t kEvaluationRows = 64;
 
-BabiTrainingConfig checked(const BabiTrainingConfig& config) {
-  config::check_demands(config, "");
-  check_task_training(config.train);
-  return config;
-}
-
 at::Tensor logits_of(QuestionAnswerer& model, const BabiBatch& batch) {
   return model.answer(batch.sentences, batch.questions, batch.after);
 }
@@ -54,11 +48,17 @@ TrainConfig default_babi_training() {
           .seed = 1};
 }
 
+void BabiTrainingConfig::check() const {
+  config::check_demands(*this, "");
+  check_task_training(train);
+  model.check();
+}
+
 BabiLearner::BabiLearner(const BabiTrainingConfig& config)
-    : BabiLearner(config, BabiData(checked(config).data)) {}
+    : BabiLearner(config, BabiData(config::checked(config).data)) {}
 
 BabiLearner::BabiLearner(const BabiTrainingConfig& config, BabiData data)
-    : Learner(config.train), config_(checked(config)), data_(std::move(data)) {
+    : Learner(config.train), config_(config::checked(config)), data_(std::move(data)) {
   config_.model.vocabulary = data_.vocabulary().size();
   config_.model.words = data_.longest_sentence();
   model_ = std::make_shared<QuestionAnswerer>(config_.model, config.train.seed);

@@ -31,6 +31,9 @@ struct BabiTrainingConfig {
           config::between(1, 0x1p40));
     field("train", train, "how it is trained");
   }
+
+  /// Throws UsageError on values that no data and no training can have.
+  void check() const;
 };
 
 /// How questions were answered.

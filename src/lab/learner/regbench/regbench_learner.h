@@ -65,8 +65,6 @@ class RegBenchLearner : public Learner {
   /// Throws UsageError on a configuration that makes no sense.
   explicit RegBenchLearner(const RegBenchTrainingConfig& config);
 
-  LanguageModel& model() { return *model_; }
-
   torch::nn::Module& module() override { return *model_; }
   at::Tensor loss(int64_t step, int64_t micro_batch) override;
   Metrics evaluate(const OnBatch& on_batch) override;

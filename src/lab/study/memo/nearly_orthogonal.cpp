@@ -94,11 +94,11 @@ double median_drawn(const NearlyOrthogonalSettings& settings, double epsilon, in
 void count_vectors(StudyContext& context, const NearlyOrthogonalSettings& settings, double epsilon,
                    Table& table, LineChart& chart, Progress& progress) {
   const double most = settings.most;
-  Series drawn{fmt::format("ε = {:g}", epsilon), {}};
+  Series drawn{fmt::format("ε = {}", epsilon), {}};
   Series law{"law, " + drawn.name, {}, SeriesStyle::kReference, drawn.name};
   for (const int64_t dimension : settings.dimensions) {
     const double d = dimension;
-    const double count = context.number(fmt::format("ε = {:g}, d = {}", epsilon, dimension), [&] {
+    const double count = context.number(fmt::format("{}, d = {}", drawn.name, dimension), [&] {
       return median_drawn(settings, epsilon, dimension, context.seed());
     });
     // theta = 2 / m^2: of the m^2 / 2 pairs one is expected to come too close.

@@ -148,7 +148,7 @@ class Reader {
 struct Readers {
   std::vector<Reader> all;
   std::vector<TrainedNetwork> trained;
-  std::optional<Corpus> corpus;  ///< what they were trained on
+  std::unique_ptr<const Corpus> corpus;  ///< what they were trained on; their learners refer to it
 };
 
 /// From the directories that the settings name, or trained here.
@@ -160,7 +160,8 @@ Readers make_readers(const PromptSettings& settings, const StudyContext& context
   };
   const auto gpt = given("GPT", settings.gpt), mosaic = given("Memory Mosaic", settings.mosaic);
   Readers readers;
-  if (!gpt || !mosaic) readers.corpus = prepare_study_corpus(settings.data, context);
+  if (!gpt || !mosaic)
+    readers.corpus = std::make_unique<Corpus>(prepare_study_corpus(settings.data, context));
   const auto trained = [&](const std::string& name, const std::string& kind) {
     auto networks = train_networks(settings, {network_of(name, kind)}, *readers.corpus, context);
     readers.trained.push_back(std::move(networks.front()));

@@ -367,8 +367,9 @@ void decoders(StudyContext& context) {
                "likelihood ratio: reference", "planner", "argmax / ratio"});
   const double expected[5][2] = {
       {.012, .003}, {.072, .031}, {.184, .074}, {.385, .187}, {.628, .379}};
-  Progress progress(context.progress(), "Decoders", 5);
-  for (size_t k = 0; k < std::size(sizes) && sizes[k] <= settings.inputs; ++k) {
+  const auto stored = std::ranges::upper_bound(sizes, settings.inputs) - std::begin(sizes);
+  Progress progress(context.progress(), "Decoders", stored);
+  for (int64_t k = 0; k < stored; ++k) {
     const auto spreads =
         measured(context, fmt::format("n = {}", sizes[k]), settings.runs, 3, [&](uint64_t seed) {
           const auto errors = decode_all(settings.outputs, sizes[k], d, settings.alpha, seed);

@@ -113,7 +113,7 @@ struct BestThresholds {
 
 BestThresholds best_thresholds(StudyContext& context, const ExponentSettings& settings,
                                double alpha, double rho, const std::vector<int64_t>& dimensions) {
-  const std::string part = fmt::format("α = {:g}, ρ = {:g}", alpha, rho);
+  const std::string part = fmt::format("α = {}, ρ = {}", alpha, rho);
   const auto found = context.part(part, 2 * dimensions.size(), [&] {
     const auto thresholds = parallel_runs(std::ssize(dimensions), [&](int64_t k) {
       return best_threshold(settings, alpha, rho, dimensions[k]);
@@ -173,7 +173,7 @@ void proposition2(StudyContext& context) {
         std::make_unique<LineChart>(fmt::format("α = {:g}", alpha), kLogDimension, kLogError);
     for (const double rho : settings.rhos) {
       if (2 * rho * alpha <= 1) continue;  // the load phi(N) is drawn below
-      const std::string name = fmt::format("α = {:g}, ρ = {:g}", alpha, rho);
+      const std::string name = fmt::format("α = {}, ρ = {}", alpha, rho);
       const auto summary = summarise_zipf_memory(settings.inputs, outputs, alpha, {.rho = rho});
       std::vector<double> expected;
       for (const int64_t dimension : dimensions)
@@ -216,7 +216,7 @@ void proposition3(StudyContext& context) {
   for (const double alpha : settings.alphas) {
     std::vector<ShownSeries> curves;
     for (const double rho : settings.rhos) {
-      const std::string name = fmt::format("α = {:g}, ρ = {:g}", alpha, rho);
+      const std::string name = fmt::format("α = {}, ρ = {}", alpha, rho);
       curves.push_back({name, fmt::format("ρ = {:g}", rho)});
       const auto [errors, stored] = best_thresholds(context, settings, alpha, rho, dimensions);
       const double printed = 2 * rho * alpha + 1;
@@ -253,7 +253,7 @@ namespace {
 /// without a threshold.
 std::vector<double> errors_of_schemes(StudyContext& context, const ExponentSettings& settings,
                                       double alpha, int64_t d) {
-  const std::string part = fmt::format("α = {:g}, d = {}", alpha, d);
+  const std::string part = fmt::format("α = {}, d = {}", alpha, d);
   return context.part(part, 1 + settings.rhos.size(), [&] {
     const RankedLaw law = RankedLaw::zipf(settings.inputs, alpha);
     const auto outputs = static_cast<int32_t>(settings.outputs);
@@ -284,7 +284,7 @@ void compare_with_bound(StudyContext& context, const ExponentSettings& settings,
                    Cell::significant(errors[least], 3),
                    Cell(least == 0 ? 0.0 : settings.rhos[least - 1])});
   }
-  add_values(context.results(), fmt::format("best threshold, α = {:g}", alpha), d, thresholded);
+  add_values(context.results(), fmt::format("best threshold, α = {}", alpha), d, thresholded);
   auto chart = std::make_unique<LineChart>(fmt::format("Expected error, α = {:g}", alpha),
                                            kLogDimension, kLogError);
   chart->add(line_through("lower bound", d, bounds, SeriesStyle::kReference));

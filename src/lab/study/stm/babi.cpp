@@ -48,7 +48,8 @@ struct BabiSettings {
   void visit_fields(Visitor&& field) {
     field("data", data, "folder with the original files (en-valid-10k); none: simulated stories");
     field("simulated", simulated, "how many questions a task has where stories are simulated");
-    field("tasks", tasks, "which of the tasks 1 to 20 are learned together");
+    field("tasks", tasks, "which of the tasks 1 to 20 are learned together",
+          config::between(1, kBabiTasks));
     field("model", model, "its sizes; vocabulary and words are those of the stories");
     field("validation_stories", validation_stories,
           "stories of each task that an evaluation reads");
@@ -98,11 +99,13 @@ task::BabiConfig stories_of(const BabiSettings& settings, StudyContext& context)
 
 StudyTraining<BabiLearner> train_answerer(const BabiSettings& settings, StudyContext& context) {
   const std::string run = "run";
-  task::BabiTrainingConfig config{.data = stories_of(settings, context),
+  task::BabiTrainingConfig config{.data = {},
                                   .model = settings.model,
                                   .validation_stories = settings.validation_stories,
                                   .train = settings.train};
   config.train.seed = context.training_seed(0);
+  config.check();  // before all stories are simulated
+  config.data = stories_of(settings, context);
   task::BabiData data(config.data);
   config.data.folder =
       recorded_path(context.folder() / run / "config.toml", "/data/folder", config.data.folder);

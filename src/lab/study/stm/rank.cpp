@@ -105,7 +105,7 @@ Ranks trained_ranks(StudyContext& context, const RankSettings& settings, const R
   Ranks ranks;
   ranks.distilled = static_cast<double>(weight.size(0));
   ranks.after = numerical_rank(weight.detach());
-  model.initialise(context.seed());
+  model.initialise(context.training_seed(0));
   ranks.before = numerical_rank(weight.detach());
   return ranks;
 }
