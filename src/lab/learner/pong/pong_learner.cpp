@@ -42,7 +42,7 @@ at::Tensor PongLearner::loss(int64_t, int64_t) {
 
 Metrics PongLearner::evaluate(const OnBatch&) {
   const double reward =
-      mean_reward(play_games(workers_->agent, config_.environment, training().evaluate_batches,
+      mean_reward(play_games(*workers_->network, config_.environment, training().evaluate_batches,
                              training().seed + kEvaluationSeed));
   return {{"loss", -reward}, {"reward", reward}};
 }
@@ -54,10 +54,7 @@ Json PongLearner::step_events() {
 }
 
 void PongLearner::save(const std::filesystem::path& folder) {
-  const auto& environment = config_.environment;
-  save_model(folder, PongNetwork({environment.size, std::ssize(moves_of(environment.actions)),
-                                  config_.agent},
-                                 workers_->agent));
+  save_model(folder, *workers_->network);
 }
 
 Json PongLearner::configuration() const {

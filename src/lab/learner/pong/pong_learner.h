@@ -56,14 +56,13 @@ class PongLearner : public Learner {
   /// Throws UsageError on a configuration that makes no sense.
   explicit PongLearner(const PongTrainingConfig& config);
 
-  const PongAgent& agent() const { return workers_->agent; }
+  const std::shared_ptr<PongNetwork>& network() const { return workers_->network; }
 
   torch::nn::Module& module() override { return *workers_; }
   at::Tensor loss(int64_t step, int64_t micro_batch) override;
   Metrics evaluate(const OnBatch& on_batch) override;
   config::Json step_events() override;
 
-  /// The agent, as a PongNetwork.
   void save(const std::filesystem::path& folder) override;
   config::Json configuration() const override;
   config::Json completed(const config::Json& written, const std::string& where) const override;

@@ -81,21 +81,21 @@ at::Tensor PongGames::observe(bool take) {
 }
 
 PongWorkersImpl::PongWorkersImpl(const PongEnvironmentConfig& environment,
-                                 const PongAgentConfig& agent_config, int64_t workers,
-                                 uint64_t seed)
+                                 const PongAgentConfig& agent, int64_t workers, uint64_t seed)
     : environment_(environment), workers_(workers), seed_(seed) {
   environment.check();
   const int64_t W = workers, actions = std::ssize(moves_of(environment.actions));
-  agent = register_module("agent", PongAgent(agent_config, environment.size, actions, seed));
+  network =
+      std::make_shared<PongNetwork>(PongNetworkConfig{environment.size, actions, agent}, seed);
+  register_module("agent", network->agent());
   games_ = register_buffer("games", at::zeros({W}, at::kLong));
   acted_ = register_buffer("acted", at::zeros({W}, at::kLong));
   actions_ = register_buffer("actions", at::zeros({W, environment.longest_game}, at::kByte));
   normalisers_ = register_buffer("normalisers", at::zeros({W, 3}, at::kDouble));
   at::NoGradGuard no_grad;
-  const PongAgentState state = agent->initial_state(W);
-  hidden_ = register_buffer("hidden", state.hidden.clone());
-  cell_ = register_buffer("cell", state.cell.clone());
-  if (state.item.defined()) item_ = register_buffer("item", state.item.clone());
+  const char* const kParts[] = {"hidden", "cell", "item"};
+  for (const at::Tensor& part : network->first_state(W))
+    state_.push_back(register_buffer(kParts[state_.size()], part.clone()));
   begun_ = register_buffer("begun", at::zeros({1}, at::kLong));
 }
 
@@ -114,11 +114,9 @@ void PongWorkersImpl::restore() {
   }
 }
 
-void PongWorkersImpl::store(const PongAgentState& state) {
+void PongWorkersImpl::store(const PongNetwork::State& state) {
   at::NoGradGuard no_grad;
-  hidden_.copy_(state.hidden);
-  cell_.copy_(state.cell);
-  if (item_.defined()) item_.copy_(state.item);
+  for (size_t part = 0; part < state.size(); ++part) state_[part].copy_(state[part]);
   double* saved = normalisers_.data_ptr<double>();
   for (int64_t worker = 0; worker < workers_; ++worker) {
     const PongGames::Worker& playing = playing_->workers()[worker];
@@ -135,12 +133,13 @@ void PongWorkersImpl::store(const PongAgentState& state) {
 at::Tensor PongWorkersImpl::loss(const ActorCriticConfig& config) {
   const bool begins = begun_.item<int64_t>() == 0;
   if (!playing_) restore();
-  PongAgentState state = {hidden_.clone(), cell_.clone(), item_.defined() ? item_.clone() : item_};
-  if (begins) state = agent->initial_state(workers_);
+  PongNetwork::State state;
+  for (const at::Tensor& part : state_) state.push_back(part.clone());
+  if (begins) state = network->first_state(workers_);
   at::Tensor frames = playing_->observe(/*take=*/begins);
   std::vector<at::Tensor> rewards, continues, values, log_probabilities, entropies;
   for (int64_t t = 0; t < config.rollout; ++t) {
-    const auto [logits, value, after] = agent->step(frames, state);
+    const auto [logits, value] = network->answer(frames, state);
     const at::Tensor log_policy = logits.log_softmax(1), actions = drawn_actions(logits);
     values.push_back(value);
     log_probabilities.push_back(log_policy.gather(1, actions.unsqueeze(1)).squeeze(1));
@@ -150,14 +149,14 @@ at::Tensor PongWorkersImpl::loss(const ActorCriticConfig& config) {
     rewards.push_back(at::tensor(points, at::kFloat).clamp(-1, 1));
     continues.push_back(
         1 - at::tensor(std::vector<int64_t>(has_ended.begin(), has_ended.end()), at::kFloat));
-    state = ended.empty() ? after : agent->restart(after, continues.back());
+    if (!ended.empty()) state = network->restart(state, continues.back());
     frames = playing_->observe(/*take=*/true);
   }
   store(state);
   at::Tensor last_values;
   {
     at::NoGradGuard no_grad;
-    last_values = agent->step(frames, state).values;
+    last_values = network->answer(frames, state).values;
   }
   return actor_critic_loss({at::stack(rewards), at::stack(continues), at::stack(values),
                             at::stack(log_probabilities), at::stack(entropies), last_values},
@@ -168,18 +167,17 @@ std::vector<PlayedGame> PongWorkersImpl::take_ended() {
   return std::exchange(ended_, {});
 }
 
-std::vector<PlayedGame> play_games(PongAgent agent, const PongEnvironmentConfig& config,
+std::vector<PlayedGame> play_games(PongNetwork& network, const PongEnvironmentConfig& config,
                                    int64_t games, uint64_t seed) {
   at::NoGradGuard no_grad;
   PongGames playing(config, games, seed);
-  PongAgentState state = agent->initial_state(games);
+  PongNetwork::State state = network.first_state(games);
   std::vector<PlayedGame> played(games);
   std::vector<bool> done(played.size(), false);
   while (std::ranges::find(done, false) != done.end()) {
     InterruptGuard::stop_if_interrupted("stopped while the agent was measured");
-    const auto answer = agent->step(playing.observe(/*take=*/true), state);
+    const auto answer = network.answer(playing.observe(/*take=*/true), state);
     const auto outcome = playing.act(numbers(drawn_actions(answer.logits)));
-    state = answer.state;
     auto ended = outcome.ended.begin();
     for (size_t game = 0; game < played.size(); ++game) {
       if (!outcome.has_ended[game]) continue;

@@ -1,10 +1,11 @@
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "lab/learner/pong/actor_critic.h"
-#include "lab/learner/pong/pong_agent.h"
+#include "lab/learner/pong/pong_network.h"
 #include "lab/task/pong/pong_environment.h"
 
 namespace tessera::task {
@@ -69,11 +70,11 @@ class PongWorkersImpl : public torch::nn::Module {
   /// The games that ended since the last call.
   std::vector<PlayedGame> take_ended();
 
-  PongAgent agent = nullptr;
+  std::shared_ptr<PongNetwork> network;  // whose parameters are those of the module "agent"
 
  private:
   void restore();
-  void store(const PongAgentState& state);
+  void store(const PongNetwork::State& state);
 
   PongEnvironmentConfig environment_;
   int64_t workers_;
@@ -82,14 +83,14 @@ class PongWorkersImpl : public torch::nn::Module {
   std::vector<PlayedGame> ended_;
   at::Tensor games_, acted_, actions_;  // [W], [W], [W, longest_game]: of the present games
   at::Tensor normalisers_;              // [W, 3]: mean, deviation, frames
-  at::Tensor hidden_, cell_, item_;     // the agent's state
+  PongNetwork::State state_;            // the agent's
   at::Tensor begun_;                    // 0 before the first rollout, [1]
 };
 TORCH_MODULE(PongWorkers);
 
 /// The games of an agent that draws its actions, one for each number below `games`, played side by
 /// side. Without gradients. Throws Interrupted after a signal while an InterruptGuard lives.
-std::vector<PlayedGame> play_games(PongAgent agent, const PongEnvironmentConfig& config,
+std::vector<PlayedGame> play_games(PongNetwork& network, const PongEnvironmentConfig& config,
                                    int64_t games, uint64_t seed);
 
 }  // namespace tessera::task

@@ -147,8 +147,8 @@ class Reader {
 /// The two readers, and how those that this study trained were trained.
 struct Readers {
   std::vector<Reader> all;
+  std::unique_ptr<const Corpus> corpus;  ///< what they were trained on; learners refer to it
   std::vector<TrainedNetwork> trained;
-  std::unique_ptr<const Corpus> corpus;  ///< what they were trained on; their learners refer to it
 };
 
 /// From the directories that the settings name, or trained here.

@@ -42,15 +42,15 @@ PongTrainingConfig tiny_config(PongMemory memory) {
   return config;
 }
 
-at::Tensor weights_of(const PongAgent& agent) {
+at::Tensor weights_of(const PongNetwork& agent) {
   std::vector<at::Tensor> all;
-  for (const auto& parameter : agent->parameters()) all.push_back(parameter.detach().flatten());
+  for (const auto& parameter : agent.parameters()) all.push_back(parameter.detach().flatten());
   return at::cat(all);
 }
 
 /// An agent after its training.
 struct TrainedPongAgent {
-  PongAgent agent = nullptr;
+  std::shared_ptr<PongNetwork> agent;
   Trained trained;
   std::vector<PlayedGame> games;
 };
@@ -59,7 +59,7 @@ TrainedPongAgent train(const PongTrainingConfig& config, const std::filesystem::
                        Start start = Start::kNew) {
   PongLearner learner(config);
   const Trained trained = tessera::train(learner, RunFolder(folder, start), nullptr, "");
-  return {learner.agent(), trained, games_of_training(folder)};
+  return {learner.network(), trained, games_of_training(folder)};
 }
 
 bool equal_games(const std::vector<PlayedGame>& a, const std::vector<PlayedGame>& b) {
@@ -79,7 +79,7 @@ TEST(PongTraining, AStoppedRunEndsAsAnUninterruptedOne) {
     train(config, folder / "pieces");
     config.train.steps = 14;
     const TrainedPongAgent pieces = train(config, folder / "pieces", Start::kResume);
-    EXPECT_TRUE(weights_of(pieces.agent).equal(weights_of(whole.agent)));
+    EXPECT_TRUE(weights_of(*pieces.agent).equal(weights_of(*whole.agent)));
     EXPECT_TRUE(equal_games(pieces.games, whole.games));
     EXPECT_EQ(pieces.trained.validation, whole.trained.validation);
   }
@@ -91,7 +91,7 @@ TEST(PongTraining, TheModelDirectoryHoldsTheAgent) {
     const TrainedPongAgent trained = train(tiny_config(memory), folder / "run");
     const auto loaded = load_sequence_model(folder / "run/model");
     auto& network = dynamic_cast<PongNetwork&>(*loaded);
-    EXPECT_TRUE(weights_of(network.agent).equal(weights_of(trained.agent)));
+    EXPECT_TRUE(weights_of(network).equal(weights_of(*trained.agent)));
     const at::Tensor frames = at::arange(2 * 3 * 400, at::kFloat).sin().view({2, 3, 400});
     const at::Tensor whole = network.forward(frames);
     EXPECT_EQ(whole.sizes(), at::IntArrayRef({2, 3, 7}));  // six actions and the value

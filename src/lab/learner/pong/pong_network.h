@@ -1,9 +1,9 @@
 #pragma once
 
 #include <torch/nn/modules/linear.h>
-#include <torch/nn/pimpl.h>
 
 #include <array>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
@@ -57,51 +57,6 @@ struct PongAgentConfig {
   StmConfig stm() const;
 };
 
-/// What an agent remembers of the games of W workers.
-struct PongAgentState {
-  at::Tensor hidden, cell;  ///< [W, hidden]
-  at::Tensor item;          ///< [W, D, D]; undefined without a two-memory model
-};
-
-/// An agent for actor-critic training: convolutions with a stride of 1, each with 2 x 2 maxima and
-/// ReLU after it, an LSTM, beside it the two-memory model for reinforcement learning, and two
-/// linear maps for policy and value (Le et al. 2020, appendix I).
-///
-/// Differs from the paper: padding is not stated there; 2 keeps the size of an 80 x 80 frame until
-/// the maxima, so that 800 values are left and not 1024. The authors' code has 32, 32, 64 and 64
-/// kernels of 5, 5, 4 and 3 with paddings 2, 1, 1, 1, which leave 1024, and an LSTM of 256.
-class PongAgentImpl : public torch::nn::Module {
- public:
-  /// actions: how many to choose from; size: of a frame. Else as ModelKind::make.
-  PongAgentImpl(const PongAgentConfig& config, int64_t size, int64_t actions,
-                std::optional<uint64_t> seed, at::Device device = at::kCPU);
-  /// Draws all parameters again: same seed, same parameters.
-  void initialise(uint64_t seed);
-
-  PongAgentState initial_state(int64_t W) const;
-  /// The state with the sequences begun again where `continues` [W] is 0 and not 1.
-  PongAgentState restart(const PongAgentState& state, const at::Tensor& continues) const;
-
-  struct Answer {
-    at::Tensor logits;  ///< [W, actions]
-    at::Tensor values;  ///< [W]
-    PongAgentState state;
-  };
-  /// frames [W, size, size], normalised. Throws UsageError where they do not fit.
-  Answer step(const at::Tensor& frames, const PongAgentState& state);
-
- private:
-  at::Tensor features(const at::Tensor& frames) const;  // [W, F]
-
-  PongAgentConfig config_;
-  int64_t size_;
-  std::vector<at::Tensor> kernels_, biases_;  // of the convolutions: [out, in, k, k], [out]
-  torch::nn::Linear input_ = nullptr, recurrent_ = nullptr;  // the LSTM's gates i, f, g, o
-  std::shared_ptr<Stm> stm_;                                 // none for PongMemory::kLstm
-  torch::nn::Linear policy_ = nullptr, value_ = nullptr;
-};
-TORCH_MODULE(PongAgent);
-
 struct PongNetworkConfig {
   int64_t size = 80;
   int64_t actions = 6;
@@ -114,41 +69,65 @@ struct PongNetworkConfig {
     field("agent", agent, "the network");
   }
 
-  /// Throws UsageError that names the field and what it may be. The agent checks its own.
+  /// Throws UsageError that names the field and what it may be.
   void check() const;
 };
 
-/// A PongAgent as a SequenceModel, so that it is saved and loaded as every model is. It reads
+/// An agent for actor-critic training: convolutions with a stride of 1, each with 2 x 2 maxima and
+/// ReLU after it, an LSTM, beside it the two-memory model for reinforcement learning, and two
+/// linear maps for policy and value (Le et al. 2020, appendix I). As a SequenceModel it reads
 /// normalised frames, row by row, [B, T, size size]; its outputs are the logits of the actions and
 /// the value of the state, [B, T, actions + 1]. Its state is a TensorState: "hidden", "cell" and,
 /// of a two-memory model, "item". It has no dropout.
+///
+/// Differs from the paper: padding is not stated there; 2 keeps the size of an 80 x 80 frame until
+/// the maxima, so that 800 values are left and not 1024. The authors' code has 32, 32, 64 and 64
+/// kernels of 5, 5, 4 and 3 with paddings 2, 1, 1, 1, which leave 1024, and an LSTM of 256.
 class PongNetwork : public TensorStateNetwork {
  public:
   static constexpr std::string_view kKind = "pong_agent";
   using Config = PongNetworkConfig;
+  using State = Parts;  ///< of the games of W workers: [W, hidden] twice, [W, D, D] with an stm
 
   /// As ModelKind::make.
   explicit PongNetwork(const PongNetworkConfig& config, std::optional<uint64_t> seed = 0,
                        at::Device device = at::kCPU);
-  /// Shares the agent, which must be one of this configuration.
-  PongNetwork(const PongNetworkConfig& config, PongAgent agent);
 
   std::string_view kind() const override { return kKind; }
   config::Json hyper_parameters() const override { return config::to_json(config_); }
 
+  /// Draws all parameters again: same seed, same parameters.
   void initialise(uint64_t seed) override;
 
-  PongAgent agent = nullptr;
+  State first_state(int64_t W) const override;
+  /// The state with the sequences begun again where `continues` [W] is 0 and not 1.
+  State restart(const State& state, const at::Tensor& continues) const;
+
+  struct Answer {
+    at::Tensor logits;  ///< [W, actions]
+    at::Tensor values;  ///< [W]
+  };
+  /// frames [W, size, size], normalised; the state becomes the one after them. Throws UsageError
+  /// where they do not fit.
+  Answer answer(const at::Tensor& frames, State& state);
+
+  /// What holds all parameters.
+  const std::shared_ptr<torch::nn::Module>& agent() const { return agent_; }
 
  private:
   enum Part : size_t { kHidden, kCell, kItem };  // of the state; no item without an stm
 
   at::Tensor placed(const at::Tensor& frames) const override;
   StateParts state_parts() const override;
-  Parts first_state(int64_t B) const override;
-  at::Tensor outputs(const at::Tensor& frames, Parts& state, int64_t first_output) override;
+  at::Tensor outputs(const at::Tensor& frames, State& state, int64_t first_output) override;
+  at::Tensor features(const at::Tensor& frames) const;  // [W, F]
 
   PongNetworkConfig config_;
+  std::shared_ptr<torch::nn::Module> agent_;
+  std::vector<at::Tensor> kernels_, biases_;  // of the convolutions: [out, in, k, k], [out]
+  torch::nn::Linear input_ = nullptr, recurrent_ = nullptr;  // the LSTM's gates i, f, g, o
+  std::shared_ptr<Stm> stm_;                                 // none for PongMemory::kLstm
+  torch::nn::Linear policy_ = nullptr, value_ = nullptr;
 };
 
 }  // namespace tessera::task

@@ -1,4 +1,4 @@
-#include "lab/learner/pong/pong_agent.h"
+#include "lab/learner/pong/pong_network.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -34,34 +34,28 @@ PongAgentConfig small_config(PongMemory memory) {
           .outputs = 7};
 }
 
-int64_t parameters_of(const PongAgent& agent) {
-  int64_t count = 0;
-  for (const auto& parameter : agent->parameters()) count += parameter.numel();
-  return count;
-}
-
 // The authors' network with six actions: four convolutions, an LSTM of 256 beside a two-memory
 // model. Theirs has two biases in the LSTM, as this one.
-TEST(PongAgent, HasTheAuthorsNumberOfParameters) {
+TEST(PongNetwork, HasTheAuthorsNumberOfParameters) {
   const PongAgentConfig config{.channels = {32, 32, 64, 64},
                                .kernels = {5, 5, 4, 3},
                                .paddings = {2, 1, 1, 1},
                                .hidden = 256,
                                .memory = PongMemory::kStm};
   EXPECT_EQ(config.features(80), 1024);
-  EXPECT_EQ(parameters_of(PongAgent(config, 80, 6, 1)), 2'652'412);
+  EXPECT_EQ(PongNetwork({80, 6, config}).parameter_count(), 2'652'412);
 }
 
-TEST(PongAgent, ThePapersConvolutionsLeave800Values) {
+TEST(PongNetwork, ThePapersConvolutionsLeave800Values) {
   EXPECT_EQ(PongAgentConfig().features(80), 800);
 }
 
 // The first convolution by hand: a frame of one bright pixel, of which maxima of 2 x 2 are left.
-TEST(PongAgent, TakesMaximaAfterEachConvolution) {
+TEST(PongNetwork, TakesMaximaAfterEachConvolution) {
   PongAgentConfig config = small_config(PongMemory::kLstm);
-  PongAgent agent(config, 8, 3, 1);
+  PongNetwork agent({8, 3, config}, 1);
   const at::Tensor frames = at::randn({2, 8, 8});
-  const auto parameters = agent->named_parameters();
+  const auto parameters = agent.agent()->named_parameters();
   at::Tensor x = frames.unsqueeze(1);
   for (const int64_t layer : {0, 1}) {
     const std::string name = "convolution_" + std::to_string(layer);
@@ -74,92 +68,93 @@ TEST(PongAgent, TakesMaximaAfterEachConvolution) {
   const auto parts = gates.chunk(4, 1);
   const at::Tensor cell = parts[0].sigmoid() * parts[2].tanh();
   const at::Tensor hidden = parts[3].sigmoid() * cell.tanh();
-  const auto answer = agent->step(frames, agent->initial_state(2));
-  EXPECT_LT(relative_error(answer.state.hidden, hidden), 1e-5);
+  PongNetwork::State state = agent.first_state(2);
+  const auto answer = agent.answer(frames, state);
+  EXPECT_LT(relative_error(state.front(), hidden), 1e-5);
   EXPECT_LT(relative_error(answer.logits, at::matmul(hidden, parameters["policy.weight"].t())),
             1e-5);
   EXPECT_EQ(answer.values.sizes(), at::IntArrayRef({2}));
 }
 
-TEST(PongAgent, RemembersAndIsRestarted) {
+TEST(PongNetwork, RemembersAndIsRestarted) {
   for (const PongMemory memory : {PongMemory::kLstm, PongMemory::kStm}) {
-    PongAgent agent(small_config(memory), 8, 3, 1);
+    PongNetwork agent({8, 3, small_config(memory)}, 1);
     const at::Tensor first = at::randn({2, 8, 8}), second = at::randn({2, 8, 8});
-    const auto begin = agent->step(first, agent->initial_state(2));
-    const auto next = agent->step(second, begin.state);
-    const auto fresh = agent->step(second, agent->initial_state(2));
+    PongNetwork::State begun = agent.first_state(2), fresh_state = begun;
+    agent.answer(first, begun);
+    PongNetwork::State state = agent.restart(begun, at::tensor({1.0f, 0.0f}));
+    EXPECT_EQ(state.size(), memory == PongMemory::kStm ? 3u : 2u);
+    const auto next = agent.answer(second, begun);
+    const auto fresh = agent.answer(second, fresh_state);
     EXPECT_GT(relative_error(next.values, fresh.values), 1e-4);
-
-    const auto state = agent->restart(begin.state, at::tensor({1.0f, 0.0f}));
-    const auto restarted = agent->step(second, state);
+    const auto restarted = agent.answer(second, state);
     EXPECT_LT(relative_error(restarted.values[0], next.values[0]), 1e-6);
     EXPECT_LT(relative_error(restarted.values[1], fresh.values[1]), 1e-6);
-    EXPECT_EQ(state.item.defined(), memory == PongMemory::kStm);
   }
 }
 
 // The learned first item memory is reached from a sequence that was restarted.
-TEST(PongAgent, GradientsReachEveryPartInUse) {
-  PongAgent agent(small_config(PongMemory::kStm), 8, 3, 1);
-  PongAgentState begun;
+TEST(PongNetwork, GradientsReachEveryPartInUse) {
+  PongNetwork agent({8, 3, small_config(PongMemory::kStm)}, 1);
+  PongNetwork::State state;
   {
     at::NoGradGuard no_grad;
-    for (auto& parameter : agent->parameters()) parameter.add_(0.1 * at::randn_like(parameter));
-    begun = agent->initial_state(2);
+    for (auto& parameter : agent.parameters()) parameter.add_(0.1 * at::randn_like(parameter));
+    state = agent.first_state(2);
   }
-  const auto first = agent->step(at::randn({2, 8, 8}), begun);
-  const auto second =
-      agent->step(at::randn({2, 8, 8}), agent->restart(first.state, at::tensor({1.0f, 0.0f})));
+  agent.answer(at::randn({2, 8, 8}), state);
+  state = agent.restart(state, at::tensor({1.0f, 0.0f}));
+  const auto second = agent.answer(at::randn({2, 8, 8}), state);
   (second.values.sum() + second.logits.square().sum()).backward();
   const std::set<std::string> unused = {"stm.cell.pattern.0.weight",   "stm.cell.pattern.0.bias",
                                         "stm.cell.attention.0.weight", "stm.cell.attention.0.bias",
                                         "stm.cell.relational.alpha1",  "stm.cell.relational.alpha2",
                                         "stm.cell.relational.initial"};
-  for (const auto& item : agent->named_parameters()) {
+  for (const auto& item : agent.agent()->named_parameters()) {
     const bool reached = item.value().grad().defined() && item.value().grad().any().item<bool>();
     EXPECT_EQ(reached, !unused.contains(item.key())) << item.key();
   }
 }
 
-TEST(PongAgent, EqualSeedsGiveEqualAgentsWithNearlyEvenPolicies) {
+TEST(PongNetwork, EqualSeedsGiveEqualAgentsWithNearlyEvenPolicies) {
   const auto weights = [](uint64_t seed) {
     std::vector<at::Tensor> all;
     for (const auto& parameter :
-         PongAgent(small_config(PongMemory::kStm), 8, 3, seed)->parameters())
+         PongNetwork({8, 3, small_config(PongMemory::kStm)}, seed).parameters())
       all.push_back(parameter.flatten());
     return at::cat(all);
   };
   EXPECT_TRUE(weights(1).equal(weights(1)));
   EXPECT_FALSE(weights(1).equal(weights(2)));
-  PongAgent agent(small_config(PongMemory::kLstm), 8, 3, 1);
-  const auto answer = agent->step(at::randn({4, 8, 8}), agent->initial_state(4));
+  PongNetwork agent({8, 3, small_config(PongMemory::kLstm)}, 1);
+  PongNetwork::State state = agent.first_state(4);
+  const auto answer = agent.answer(at::randn({4, 8, 8}), state);
   EXPECT_LT((answer.logits.softmax(1) - 1.0 / 3).abs().max().item<double>(), 0.01);
 }
 
 // The shortest game there is: a bright half says which of two actions is rewarded, at once.
-TEST(PongAgent, LearnsToAnswerWhatItSees) {
+TEST(PongNetwork, LearnsToAnswerWhatItSees) {
   constexpr int64_t kWorkers = 16, kSteps = 4, kUpdates = 120;
   for (const PongMemory memory : {PongMemory::kLstm, PongMemory::kStm}) {
     at::manual_seed(3);
-    PongAgent agent(small_config(memory), 8, 2, 1);
-    AdamW optimizer(trainable_parameters(*agent), {.weight_decay = 0, .beta2 = 0.999});
+    PongNetwork agent({8, 2, small_config(memory)}, 1);
+    AdamW optimizer(trainable_parameters(agent), {.weight_decay = 0, .beta2 = 0.999});
     double reward = 0;
     for (int64_t update = 0; update < kUpdates; ++update) {
-      PongAgentState state = agent->initial_state(kWorkers);
+      PongNetwork::State state = agent.first_state(kWorkers);
       std::vector<at::Tensor> rewards, values, log_probabilities, entropies;
       for (int64_t t = 0; t < kSteps; ++t) {
         const at::Tensor answers = at::randint(2, {kWorkers}, at::kLong);
         at::Tensor frames = at::zeros({kWorkers, 8, 8});
         for (int64_t worker = 0; worker < kWorkers; ++worker)
           frames[worker].narrow(0, 4 * answers[worker].item<int64_t>(), 4).fill_(1);
-        const auto step = agent->step(frames, state);
+        const auto step = agent.answer(frames, state);
         const at::Tensor log_policy = step.logits.log_softmax(1);
         const at::Tensor actions = at::multinomial(log_policy.detach().exp(), 1);
         rewards.push_back((actions.squeeze(1) == answers).to(at::kFloat));
         values.push_back(step.values);
         log_probabilities.push_back(log_policy.gather(1, actions).squeeze(1));
         entropies.push_back(-(log_policy.exp() * log_policy).sum(1));
-        state = step.state;
       }
       const Rollout rollout = {at::stack(rewards),   at::ones({kSteps, kWorkers}),
                                at::stack(values),    at::stack(log_probabilities),
@@ -175,7 +170,7 @@ TEST(PongAgent, LearnsToAnswerWhatItSees) {
   }
 }
 
-TEST(PongAgent, RefusesImpossibleSettingsAndFrames) {
+TEST(PongNetwork, RefusesImpossibleSettingsAndFrames) {
   const auto message = [](auto change) {
     PongAgentConfig config = small_config(PongMemory::kLstm);
     change(config);
@@ -191,9 +186,10 @@ TEST(PongAgent, RefusesImpossibleSettingsAndFrames) {
   EXPECT_THAT(message([](Config& c) { c.hidden = 0; }), HasSubstr("hidden is 0"));
   EXPECT_THAT(message([](Config& c) { c.slots = 0; }), HasSubstr("slots is 0"));
   EXPECT_EQ(message([](Config&) {}), "");
-  PongAgent agent(small_config(PongMemory::kLstm), 8, 3, 1);
-  EXPECT_THROW(agent->step(at::zeros({2, 9, 8}), agent->initial_state(2)), UsageError);
-  EXPECT_THROW(agent->step(at::zeros({2, 8, 8}), agent->initial_state(3)), UsageError);
+  PongNetwork agent({8, 3, small_config(PongMemory::kLstm)}, 1);
+  PongNetwork::State of_two = agent.first_state(2), of_three = agent.first_state(3);
+  EXPECT_THROW(agent.answer(at::zeros({2, 9, 8}), of_two), UsageError);
+  EXPECT_THROW(agent.answer(at::zeros({2, 8, 8}), of_three), UsageError);
 }
 
 }  // namespace
