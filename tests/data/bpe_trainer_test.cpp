@@ -108,11 +108,14 @@ TEST(BpeTrainer, TextWithoutSpacesIsCountedInParts) {
 }
 
 TEST(BpeTrainer, ReportsProgressAndRefusesNonsense) {
-  int64_t last = 0;
-  BpeTrainer trainer({.vocabulary_size = 259});
+  std::vector<std::pair<int64_t, int64_t>> told;
+  BpeTrainer trainer({.vocabulary_size = 300});
   trainer.add_text("abc abc abc");
-  trainer.train([&](int64_t tokens) { last = tokens; });
-  EXPECT_EQ(last, 259);
+  EXPECT_LT(trainer.train([&](int64_t done, int64_t of) { told.emplace_back(done, of); })
+                .vocabulary_size(),
+            300);
+  EXPECT_EQ(told.front(), std::pair(int64_t{258}, int64_t{300}));
+  EXPECT_EQ(told.back(), std::pair(int64_t{300}, int64_t{300})) << "complete, with fewer tokens";
   EXPECT_EQ(trainer.text_bytes(), 11);
   EXPECT_THROW(BpeTrainer({.vocabulary_size = 256}), UsageError);
   EXPECT_THROW(BpeTrainer({.minimum_count = 0}), UsageError);

@@ -70,7 +70,10 @@ TEST(Evaluation, EachTokenIsPredictedOnceInTheFirstWindowThatHoldsIt) {
         LossByPosition losses;
         std::vector<int64_t> progress;
         evaluate_text(*model, tensor_of(text), {Reading::kWindowed, stride, batch}, losses,
-                      [&](int64_t done) { progress.push_back(done); });
+                      [&](int64_t done, int64_t of) {
+                        progress.push_back(done);
+                        EXPECT_EQ(of, std::ssize(text) - 1);
+                      });
         EXPECT_EQ(losses.tokens(), static_cast<int64_t>(length) - 1);
         EXPECT_NEAR(losses.mean() * losses.tokens(),
                     sum_of_losses(*model, text, window_begins(length, stride)), 1e-3)
@@ -97,7 +100,7 @@ TEST(Evaluation, StreamingPredictsFromEverythingBefore) {
   LossByPosition losses;
   int64_t done = 0;
   evaluate_text(*model, tensor_of(text), {.reading = Reading::kStreaming}, losses,
-                [&](int64_t predicted) { done = predicted; });
+                [&](int64_t predicted, int64_t) { done = predicted; });
   const auto scores = score_texts(*model, {text})[0];
   ASSERT_EQ(losses.positions(), std::ssize(text) - 1);
   EXPECT_EQ(done, losses.tokens());

@@ -24,12 +24,14 @@ TEST(LawPlan, ForAnErrorIsThatOfThePlanner) {
   ASSERT_TRUE(plan.simulated.has_value());
   EXPECT_EQ(plan.simulated->runs, 4);
   EXPECT_FALSE(json_of(plan).contains("schemes") || json_of(plan).contains("holds"));
-  std::vector<double> shares;
-  compare_schemes(law, plan, [&](double share) { shares.push_back(share); });
-  EXPECT_TRUE(std::ranges::is_sorted(shares));
-  ASSERT_FALSE(shares.empty());
-  EXPECT_GT(shares.front(), 0);
-  EXPECT_LE(shares.back(), 1);
+  std::vector<int64_t> parts;
+  compare_schemes(law, plan, [&](int64_t done, int64_t of) {
+    EXPECT_EQ(of, 1000);
+    parts.push_back(done);
+  });
+  EXPECT_TRUE(std::ranges::is_sorted(parts));
+  ASSERT_GT(parts.size(), 1u);
+  EXPECT_EQ(parts.back(), 1000);
   ASSERT_EQ(plan.schemes.size(), 5u);
   EXPECT_EQ(plan.schemes[0].error, memory.error);
   for (size_t k = 1; k < 5; ++k) EXPECT_GT(plan.schemes[k].error, memory.error);

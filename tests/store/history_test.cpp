@@ -102,7 +102,7 @@ TEST_F(HistoryTest, OfARebuiltStoreHasWhatWentWithTheOldFiles) {
 
 TEST_F(HistoryTest, ThatIsBegunDuringARebuildingIsKept) {
   std::filesystem::remove(history());
-  rebuild_store(store(), byte_tokenizer, [&](int64_t) { create_file(history()); });
+  rebuild_store(store(), byte_tokenizer, [&](int64_t, int64_t) { create_file(history()); });
   EXPECT_TRUE(std::filesystem::exists(history()));
 }
 

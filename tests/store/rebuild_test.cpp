@@ -33,7 +33,11 @@ TEST_F(RebuildTest, IsTheStoreThatTheTokenizerWouldHaveMade) {
   const Tokenizer learned = tokenizer_of_documents(store(), 300);
   int64_t done = 0;
   const LedgerTotals totals = rebuild_store(
-      store(), [&] { return learned; }, [&](int64_t documents) { done = documents; });
+      store(), [&] { return learned; },
+      [&](int64_t documents, int64_t of) {
+        done = documents;
+        EXPECT_EQ(of, 2);
+      });
   EXPECT_EQ(totals.documents, 2);
   EXPECT_EQ(done, 2);
   const MemoStore rebuilt(store());
@@ -103,7 +107,7 @@ TEST_F(RebuildTest, RefusesWhereOtherFilesLieInTheFolder) {
   write_file(store() / "notes.txt", "mine");
   EXPECT_THAT(message_of<DataError>([&] { rebuild(300); }), HasSubstr(refusal));
   std::filesystem::remove(store() / "notes.txt");
-  const auto write_meanwhile = [&](int64_t) { write_file(store() / "notes.txt", "mine"); };
+  const auto write_meanwhile = [&](int64_t, int64_t) { write_file(store() / "notes.txt", "mine"); };
   EXPECT_THAT(
       message_of<DataError>([&] { rebuild_store(store(), byte_tokenizer, write_meanwhile); }),
       HasSubstr(refusal));

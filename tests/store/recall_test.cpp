@@ -128,8 +128,14 @@ TEST_F(RecallTest, MeasuresItself) {
   EXPECT_EQ(measure_recall(MemoStore(store()), 10, 1).positions, 0) << "the store is empty";
   memorize(store(), "one", "abcdefghijklmnopqrstuvwxyz");
   memorize(store(), "two", "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
-  const MeasuredRecall all = measure_recall(MemoStore(store()), 1000, 1);
+  int64_t told = 0;
+  const MeasuredRecall all =
+      measure_recall(MemoStore(store()), 1000, 1, [&](int64_t done, int64_t of) {
+        EXPECT_EQ(done, ++told);
+        EXPECT_EQ(of, 2 * (26 + 1 - 2));
+      });
   EXPECT_EQ(all.positions, 2 * (26 + 1 - 2));
+  EXPECT_EQ(told, all.positions);
   EXPECT_EQ(all.right, all.positions);
   EXPECT_EQ(all.recalled, all.positions);
   EXPECT_EQ(measure_recall(MemoStore(store()), 7, 1).positions, 7);

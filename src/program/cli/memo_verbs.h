@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "program/cli/verb.h"
+#include "program/cli/program.h"
 #include "program/jobs/store_files.h"
 #include "tessera/memo/text_memory_config.h"
 #include "tessera/sampling/text_writer.h"

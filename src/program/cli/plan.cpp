@@ -43,16 +43,12 @@ void check(const PlanArguments& options) {
 }
 
 theory::LawPlan plan_law(const PlanArguments& options) {
-  constexpr int64_t kParts = 1000;  // of the bar
   JobBar bar(jobs::Plan::kDoing);
-  const auto on_progress = [&](double share) {
-    bar(std::lround(static_cast<double>(kParts) * share), kParts);
-  };
-  if (options.counts.empty()) return options.law.run(on_progress);
+  if (options.counts.empty()) return options.law.run(std::ref(bar));
   return options.law.run_on(
       theory::planned_counts(theory::read_counts_file(options.counts), *options.law.outputs,
                              "counts of " + options.counts),
-      on_progress);
+      std::ref(bar));
 }
 
 void print(const theory::LawPlan& plan, std::optional<int64_t> asked_runs) {

@@ -62,7 +62,7 @@ class JobBar {
   explicit JobBar(std::string_view doing);
   ~JobBar();
 
-  /// As jobs::OnProgress.
+  /// As OnProgress.
   void operator()(int64_t done, int64_t of);
   /// Takes the bar off a terminal, so that a line can be printed.
   void wipe();

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <array>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "program/cli/program.h"
@@ -43,7 +44,7 @@ Tokenizer train_bpe(const std::vector<std::string>& texts, int64_t vocabulary) {
   for (const auto& text : texts)
     for_each_document(text, [&](std::string_view document) { trainer.add_text(document); });
   JobBar bar("Learning tokens");
-  return trainer.train([&](int64_t tokens) { bar(tokens, vocabulary); });
+  return trainer.train(std::ref(bar));
 }
 
 Tokenizer train(const TrainOptions& options, const std::vector<std::string>& texts) {

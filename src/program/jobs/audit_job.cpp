@@ -25,13 +25,11 @@ std::vector<Audit::Audited> audited(const store::MemoStore& store, const store::
       one.name = name;
       if (const auto known = ids.find(store::text_digest(text)); known != ids.end())
         one.document = known->second;
-      const int64_t asked_for = std::ssize(store.tokenizer().encode(text)) -
-                                memo::window_lengths(store.config().memory).front();
-      if (asked_for <= 0) return;
-      one.audit = config::saying_where(name, [&] {
-        return store::audit_text(store, reader, text,
-                                 [&](int64_t done) { on_progress(done, asked_for); });
-      });
+      if (std::ssize(store.tokenizer().encode(text)) <=
+          memo::window_lengths(store.config().memory).front())
+        return;
+      one.audit = config::saying_where(
+          name, [&] { return store::audit_text(store, reader, text, on_progress); });
     });
   return texts;
 }

@@ -2,21 +2,19 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "tessera/base/config.h"
+#include "tessera/base/interrupt.h"
 #include "tessera/store/ledger.h"
 
 /// What all jobs share, whoever asks for them.
 namespace tessera::jobs {
 
-/// Told how far a job is: so much done, of so much. It may throw Interrupted, which ends the job,
-/// where the answer is not wanted any more.
-using OnProgress = std::function<void(int64_t done, int64_t of)>;
+using tessera::OnProgress;
 
 /// What config::fields_from_json() is to read of a request from outside: the values of these
 /// fields, where null counts as absent, and the first of its keys that are none.

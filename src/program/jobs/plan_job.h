@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "tessera/base/config.h"
+#include "tessera/base/interrupt.h"
 #include "tessera/plan/planner.h"
 
 namespace tessera::jobs {
@@ -46,10 +47,9 @@ struct Plan {
   /// Throws UsageError unless alpha, inputs and outputs are there, and one of error and dimension.
   /// on_progress: of the comparison with the other schemes. Throws Interrupted once it is asked to
   /// stop.
-  theory::LawPlan run(const theory::OnShare& on_progress = {},
-                      const std::stop_token& stop = {}) const;
+  theory::LawPlan run(const OnProgress& on_progress = {}, const std::stop_token& stop = {}) const;
   /// The same for another law of the inputs, whatever alpha and inputs are.
-  theory::LawPlan run_on(const theory::PlannedLaw& law, const theory::OnShare& on_progress = {},
+  theory::LawPlan run_on(const theory::PlannedLaw& law, const OnProgress& on_progress = {},
                          const std::stop_token& stop = {}) const;
 };
 

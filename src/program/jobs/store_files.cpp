@@ -52,10 +52,7 @@ Tokenizer tokenizer_of(const Create& create, const Texts& sample, const OnProgre
     check_argument(!sample.empty(),
                    "the tokenizer 'bpe' is learned from the text that a store is planned for; give "
                    "that text, or the path of a tokenizer");
-    Tokenizer learned = learn_bpe(sample, kLearnedVocabulary,
-                                  [&](int64_t tokens) { on_progress(tokens, kLearnedVocabulary); });
-    on_progress(kLearnedVocabulary, kLearnedVocabulary);  // a small text has fewer
-    return learned;
+    return learn_bpe(sample, kLearnedVocabulary, on_progress);
   };
   return named_tokenizer(!asked.empty() ? asked : sample.empty() ? "byte" : "bpe", learn);
 }
@@ -195,10 +192,8 @@ Json Create::Answer::json() const {
 }
 
 Merge::Answer Merge::run(const std::filesystem::path& store, const OnProgress& on_progress) const {
-  const int64_t count = std::ssize(stores);
-  return {store, count,
-          store::merge_stores(store, {stores.begin(), stores.end()},
-                              [&](int64_t done) { on_progress(done, count); })};
+  return {store, std::ssize(stores),
+          store::merge_stores(store, {stores.begin(), stores.end()}, on_progress)};
 }
 
 Json Merge::Answer::json() const {
@@ -210,18 +205,13 @@ Json Merge::Answer::json() const {
 Rebuild::Answer Rebuild::run(const std::filesystem::path& store,
                              const OnProgress& on_progress) const {
   Answer answer{store, {}, {}};
-  const auto learn = [&] {
-    return store::tokenizer_of_documents(store, vocabulary,
-                                         [&](int64_t tokens) { on_progress(tokens, vocabulary); });
-  };
+  const auto learn = [&] { return store::tokenizer_of_documents(store, vocabulary, on_progress); };
   const auto make_tokenizer = [&] {
     Tokenizer made = named_tokenizer(tokenizer, learn);
     answer.tokenizer = made.description();
     return made;
   };
-  const int64_t documents = MemoStore(store).ledger().totals().documents;
-  answer.totals = store::rebuild_store(store, make_tokenizer,
-                                       [&](int64_t done) { on_progress(done, documents); });
+  answer.totals = store::rebuild_store(store, make_tokenizer, on_progress);
   return answer;
 }
 

@@ -240,9 +240,7 @@ Json Show::Answer::json() const {
 
 Stat::Answer Stat::run(const MemoStore& store, const OnProgress& on_progress) const {
   Answer answer{store::statistics_of(store), {}};
-  if (measure > 0)
-    answer.measured = store::measure_recall(store, measure, seed,
-                                            [&](int64_t done) { on_progress(done, measure); });
+  if (measure > 0) answer.measured = store::measure_recall(store, measure, seed, on_progress);
   return answer;
 }
 

@@ -116,7 +116,7 @@ Evaluate::Answer share_of(const ModelFolder& folder, const TextSource& source,
       const at::Tensor ids = together ? share.encode_together(text) : share.encode(text);
       if (!together || share.leads()) answer.bytes += predicted_bytes(folder.tokenizer, ids);
       evaluate_text(*folder.model, ids, together ? in_turn : options, answer.by_position,
-                    [&](int64_t done) { show(static_cast<double>(done) / ids.size(0)); });
+                    [&](int64_t done, int64_t of) { show(static_cast<double>(done) / of); });
     }
     before += std::ssize(text);
     show(0);

@@ -2,7 +2,6 @@
 
 #include <pybind11/stl/filesystem.h>
 
-#include <cmath>
 #include <concepts>
 #include <filesystem>
 #include <memory>
@@ -77,11 +76,7 @@ std::vector<Call<const std::filesystem::path>> makers_of() {
 struct Alone {};
 
 Json plan(const Alone&, const Json& request, const jobs::OnProgress& on_progress) {
-  constexpr int64_t kParts = 1000;  // of the work
-  const auto on_share = [&](double share) {
-    on_progress(std::lround(static_cast<double>(kParts) * share), kParts);
-  };
-  return theory::json_of(read_job<jobs::Plan>(request).run(on_share));
+  return theory::json_of(read_job<jobs::Plan>(request).run(on_progress));
 }
 
 /// The jobs that need no store.

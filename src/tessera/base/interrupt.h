@@ -1,8 +1,14 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <string>
 
 namespace tessera {
+
+/// Told how far some work is; 0 of 0 while that is not counted. It may throw Interrupted, which
+/// ends the work.
+using OnProgress = std::function<void(int64_t done, int64_t of)>;
 
 /// While one lives, Ctrl-C (SIGINT) and SIGTERM set a flag instead of ending the program, so that a
 /// long job can save first; a second signal ends the program at once. Of guards that live together,

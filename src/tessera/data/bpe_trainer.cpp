@@ -217,14 +217,15 @@ Tokenizer BpeTrainer::train(const OnProgress& on_progress) const {
     if (is_new) content.tokens.push_back(std::move(bytes));
     merges.push_back({pair.first, pair.second, found->second});
     pairs.merge(pair, found->second);
-    if (on_progress) on_progress(std::ssize(content.tokens));
+    if (on_progress) on_progress(std::ssize(content.tokens), config_.vocabulary_size);
   }
+  if (on_progress) on_progress(config_.vocabulary_size, config_.vocabulary_size);
   content.model = BpeModel(content.tokens, byte_ids, std::move(merges), PreTokenRule{});
   return Tokenizer(std::move(content));
 }
 
 Tokenizer learn_bpe(std::span<const std::string> texts, int64_t vocabulary,
-                    const BpeTrainer::OnProgress& on_progress) {
+                    const OnProgress& on_progress) {
   BpeTrainer trainer({.vocabulary_size = vocabulary});
   for (const std::string& text : texts) trainer.add_text(text);
   return trainer.train(on_progress);

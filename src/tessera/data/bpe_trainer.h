@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "tessera/base/interrupt.h"
 #include "tessera/data/tokenizer.h"
 
 namespace tessera {
@@ -44,11 +45,8 @@ class BpeTrainer {
   /// Counts one document's pre-tokens; memory grows with distinct pre-tokens only.
   void add_text(std::string_view text, const OnBytes& on_bytes = {});
 
-  /// Called with the size of the vocabulary so far.
-  using OnProgress = std::function<void(int64_t tokens)>;
-
-  /// The tokenizer, smaller than asked for if the text has too few pairs. Throws DataError if no
-  /// text was added.
+  /// The tokenizer, smaller than asked for if the text has too few pairs. on_progress: tokens of
+  /// the vocabulary, at the end all that were asked for. Throws DataError if no text was added.
   Tokenizer train(const OnProgress& on_progress = {}) const;
 
   /// Bytes of text added.
@@ -64,6 +62,6 @@ class BpeTrainer {
 
 /// The tokenizer of these texts. Throws as BpeTrainer does.
 Tokenizer learn_bpe(std::span<const std::string> texts, int64_t vocabulary,
-                    const BpeTrainer::OnProgress& on_progress = {});
+                    const OnProgress& on_progress = {});
 
 }  // namespace tessera

@@ -7,7 +7,6 @@
 #include <numeric>
 #include <optional>
 
-#include "tessera/base/interrupt.h"
 #include "tessera/base/machine.h"
 #include "tessera/infer/memory_mixture.h"
 #include "tessera/model/language_model.h"
@@ -15,8 +14,6 @@
 
 namespace tessera {
 namespace {
-
-using OnProgress = std::function<void(int64_t)>;
 
 /// The losses of one text's tokens, in their order, with a memory mixed in.
 class MixedLosses {
@@ -92,7 +89,7 @@ void evaluate_windows(LanguageModel& model, const at::Tensor& text,
     else if (takes_next(options))
       losses.add(model, windows(), first);
     done = begin + (rows - 1) * stride + length;
-    if (on_progress) on_progress(done);
+    if (on_progress) on_progress(done, targets);
   }
 }
 
@@ -125,7 +122,7 @@ void evaluate_stream(LanguageModel& model, const at::Tensor& text, const TokenMe
     const at::Tensor next = text.narrow(0, first + 1, count).to(logits.device());
     const at::Tensor of_model = at::cross_entropy_loss(logits, next, {}, at::Reduction::None);
     losses.add((mixed ? mixed->next(of_model, logits) : of_model).unsqueeze(0), first);
-    if (on_progress) on_progress(first + count);
+    if (on_progress) on_progress(first + count, targets);
   });
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tessera/base/config.h"
+#include "tessera/base/interrupt.h"
 #include "tessera/data/token_memory.h"
 #include "tessera/infer/streaming_session.h"
 
@@ -67,11 +68,11 @@ struct EvaluationOptions {
 };
 
 /// Adds the loss of each token of a text [N] int64 but its first, where options.takes_next says so.
-/// on_progress is told how many have been predicted so far. While an InterruptGuard lives, a signal
+/// on_progress: tokens predicted. While an InterruptGuard lives, a signal
 /// ends it with Interrupted. Throws UsageError on options that make no sense, on ids outside the
 /// vocabulary and on a text too long to be read in streaming mode, by this model or with the memory
 /// of this machine.
 void evaluate_text(LanguageModel& model, const at::Tensor& text, const EvaluationOptions& options,
-                   LossByPosition& losses, const std::function<void(int64_t)>& on_progress = {});
+                   LossByPosition& losses, const OnProgress& on_progress = {});
 
 }  // namespace tessera

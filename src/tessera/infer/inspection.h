@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "tessera/base/config.h"
+#include "tessera/base/interrupt.h"
 #include "tessera/data/tokenizer.h"
 #include "tessera/infer/streaming_session.h"
 #include "tessera/model/block_network.h"
@@ -112,10 +112,9 @@ struct SlotReader {
 class SlotReaders {
  public:
   static constexpr const char* kFile = "slots.safetensors";  ///< in the model's directory
-  using OnProgress = std::function<void(int64_t tokens, int64_t all_tokens)>;
 
   /// Reads windows of the text, each from its beginning, up to 200,000 tokens in all: of a longer
-  /// text windows at equal distances. on_progress is told after each window how far it has come.
+  /// text windows at equal distances. on_progress: tokens, after each window.
   /// Throws UsageError on a model without slots, on a text of no tokens and on ids outside the
   /// vocabulary.
   static SlotReaders measure(LanguageModel& model, const Tokens& text,

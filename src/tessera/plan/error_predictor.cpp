@@ -168,14 +168,14 @@ MemorySummary summarise_zipf_memory(int64_t inputs, int32_t outputs, double alph
 }
 
 double predicted_error(const MemorySummary& summary, int64_t dimension,
-                       const OnShare& on_progress) {
+                       const OnProgress& on_progress) {
   std::vector<double> errors(summary.inputs.size());
-  std::atomic<size_t> done = 0;
+  std::atomic<int64_t> done = 0;
   parallel_for(std::ssize(errors), [&](int64_t k) {
     errors[k] =
         summary.inputs[k].mass * (1 - predicted_recall(summary, summary.inputs[k], dimension));
-    const double share = 1.0 * ++done / errors.size();
-    if (on_progress && omp_get_thread_num() == 0) on_progress(share);
+    const int64_t so_far = ++done;
+    if (on_progress && omp_get_thread_num() == 0) on_progress(so_far, std::ssize(errors));
   });
   double error = 0;
   for (const double part : errors) error += part;

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
+#include "tessera/base/interrupt.h"
 #include "tessera/plan/association_task.h"
 
 namespace tessera::theory {
@@ -60,12 +60,9 @@ enum class RivalScores { kIndependent, kCoupled };
 double predicted_recall(const MemorySummary& summary, const InputGroup& input, int64_t dimension,
                         RivalScores scores = RivalScores::kCoupled);
 
-/// Told how much of some work is done, from 0 to 1, in the thread that asked for it.
-using OnShare = std::function<void(double share)>;
-
 /// Expected population error for N and M as large as they may be: predicted_recall over the groups,
-/// as which it throws.
+/// as which it throws. on_progress: groups, in the thread that called.
 double predicted_error(const MemorySummary& summary, int64_t dimension,
-                       const OnShare& on_progress = {});
+                       const OnProgress& on_progress = {});
 
 }  // namespace tessera::theory

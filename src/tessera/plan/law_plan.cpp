@@ -112,7 +112,8 @@ LawPlan plan_in_dimension(const PlannedLaw& law, int64_t dimension, std::optiona
   return plan_of(law, best_memory(law.ranked, law.outputs, dimension, infinity), runs, seed, stop);
 }
 
-void compare_schemes(const PlannedLaw& law, LawPlan& plan, const OnShare& on_progress) {
+void compare_schemes(const PlannedLaw& law, LawPlan& plan, const OnProgress& on_progress) {
+  constexpr int64_t kParts = 1000;  // of the work
   const int64_t dimension = plan.memory.dimension;
   const double rho = law.unthresholded_rho;
   const std::pair<std::string, MemoryScheme> schemes[] = {
@@ -123,11 +124,14 @@ void compare_schemes(const PlannedLaw& law, LawPlan& plan, const OnShare& on_pro
   std::vector<SchemeError> errors = {{"planned threshold", plan.memory.error}};
   for (const auto& [name, scheme] : schemes) {
     const double before = errors.size() - 1;
-    const double error = predicted_error(law.summarise(scheme), dimension, [&](double share) {
-      if (on_progress) on_progress((before + share) / std::size(schemes));
-    });
+    const auto tell = [&](int64_t done, int64_t of) {
+      const double share = (before + static_cast<double>(done) / of) / std::size(schemes);
+      if (on_progress) on_progress(std::lround(kParts * share), kParts);
+    };
+    const double error = predicted_error(law.summarise(scheme), dimension, tell);
     errors.push_back({name, std::min(1.0, plan.memory.unseen_error + error)});
   }
+  if (on_progress) on_progress(kParts, kParts);
   plan.schemes = std::move(errors);
   plan.holds.clear();
   for (const double error : {0.001, 0.01, 0.1})

@@ -116,8 +116,8 @@ LawPlan plan_in_dimension(const PlannedLaw& law, int64_t dimension, std::optiona
 /// Predicts what the plan's dimension holds, and the errors of the paper's schemes there beside the
 /// planned threshold: the d/8 most frequent, a power without threshold, by frequency, all equally.
 /// After T samples the inputs not seen are added to each (Proposition 4), which is never too
-/// little. Ends with what on_progress throws.
-void compare_schemes(const PlannedLaw& law, LawPlan& plan, const OnShare& on_progress = {});
+/// little. on_progress: thousandths of the work. Ends with what it throws.
+void compare_schemes(const PlannedLaw& law, LawPlan& plan, const OnProgress& on_progress = {});
 
 /// What `tessera plan --json` and `POST /v1/plan` say of a plan. "samples" is null where the law is
 /// known without any; "simulated" is absent where nothing was simulated, "schemes" and "holds"

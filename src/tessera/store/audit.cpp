@@ -23,7 +23,7 @@ TextAudit::Held TextAudit::held() const {
 }
 
 TextAudit audit_text(const MemoStore& store, const StoreReader& reader, std::string_view text,
-                     const std::function<void(int64_t done)>& on_progress) {
+                     const OnProgress& on_progress) {
   const std::vector<int32_t> encoded = store.tokenizer().encode(text);
   const std::vector<int64_t> tokens(encoded.begin(), encoded.end());
   const auto lengths = memo::window_lengths(store.config().memory);
@@ -44,7 +44,7 @@ TextAudit audit_text(const MemoStore& store, const StoreReader& reader, std::str
       if (!recalled) wrong = at + 1;
       logs.push_back(next.logits[tokens[at]]);
     }
-    on_progress(end - shortest);
+    on_progress(end - shortest, tokens.size() - shortest);
   }
   const double count = logs.size();
   TextAudit audit{.tokens = std::ssize(logs),

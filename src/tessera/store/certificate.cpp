@@ -122,9 +122,8 @@ FileLock lock_in_time(const std::filesystem::path& folder) {
 
 }  // namespace
 
-std::vector<ScannedFile> Remains::scan(
-    const std::filesystem::path& folder,
-    const std::function<void(int64_t done, int64_t of)>& on_progress) const {
+std::vector<ScannedFile> Remains::scan(const std::filesystem::path& folder,
+                                       const OnProgress& on_progress) const {
   const FileLock lock = lock_in_time(folder);
   const std::vector<std::filesystem::path> paths = files_of(folder);
   int64_t all = 0, done = 0;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tessera/base/config.h"
+#include "tessera/base/interrupt.h"
 #include "tessera/store/memo_store.h"
 
 namespace tessera::store {
@@ -65,11 +66,10 @@ class Remains {
   static std::vector<std::filesystem::path> files_of(const std::filesystem::path& folder);
   /// Scans all files of the folder, in the order of their names, while no other process writes
   /// there: files would come and go, and be cut while they are read. This process must have none of
-  /// them open. on_progress: bytes read, of all. Throws as files_of(), and std::runtime_error where
+  /// them open. on_progress: bytes read. Throws as files_of(), and std::runtime_error where
   /// another process writes for longer than ten seconds.
-  std::vector<ScannedFile> scan(
-      const std::filesystem::path& folder,
-      const std::function<void(int64_t done, int64_t of)>& on_progress) const;
+  std::vector<ScannedFile> scan(const std::filesystem::path& folder,
+                                const OnProgress& on_progress) const;
 
  private:
   static constexpr size_t kText = 16, kTokens = 8;  // bytes, tokens

@@ -90,7 +90,8 @@ void MemoWriter::check_id(const std::string& id, Duplicates duplicates) const {
 }
 
 Memorized MemoWriter::memorize(const std::string& id, std::string_view text, Duplicates duplicates,
-                               const OnTokens& on_tokens, const Metadata& metadata, Times times) {
+                               const OnProgress& on_progress, const Metadata& metadata,
+                               Times times) {
   check_id(id, duplicates);
   check_metadata(metadata);
   if (text.empty()) throw TextError(id, "is empty; there is nothing to memorize");
@@ -106,10 +107,10 @@ Memorized MemoWriter::memorize(const std::string& id, std::string_view text, Dup
     details.metadata.merge(ledger_.details(*known).metadata);
     ledger_.forget(*known);
   }
-  StoredDocument document = ledger_.store(id, encoded(id, text, on_tokens));
+  StoredDocument document = ledger_.store(id, encoded(id, text, on_progress));
   memo::TextMemory memory = take();
   if (known) memory.forget(ledger_.pieces(*known));
-  document.pairs = memory.memorize(stored(document, on_tokens));
+  document.pairs = memory.memorize(stored(document, on_progress));
   ledger_.set_pairs(document);
   ledger_.set_details(document, details);
   ledger_.index(document, text);
@@ -139,11 +140,11 @@ void MemoWriter::describe(const std::string& id, const DocumentDetails& details)
 
 /// The document's tokens: those of its text, then the end of text, if the tokenizer has one.
 memo::TokenPieces MemoWriter::encoded(const std::string& id, std::string_view text,
-                                      const OnTokens& on_tokens) {
-  return [&id, &on_tokens, most = memo::TextMemory::most_tokens(config().memory),
+                                      const OnProgress& on_progress) {
+  return [&id, &on_progress, most = memo::TextMemory::most_tokens(config().memory),
           pieces = encoder_.pieces(text), end = encoder_.tokenizer().end_of_text(),
           tokens = int64_t{0}, ended = false]() mutable -> std::span<const int32_t> {
-    if (on_tokens) on_tokens(0, 0);
+    if (on_progress) on_progress(0, 0);
     const auto piece = of_text(pieces);
     tokens += std::ssize(piece);
     if (tokens > most)
@@ -158,13 +159,13 @@ memo::TokenPieces MemoWriter::encoded(const std::string& id, std::string_view te
 }
 
 memo::TokenPieces MemoWriter::stored(const StoredDocument& document,
-                                     const OnTokens& on_tokens) const {
+                                     const OnProgress& on_progress) const {
   return watched(ledger_.pieces(document), [=](int64_t done) {
-    if (on_tokens) on_tokens(done, document.tokens);
+    if (on_progress) on_progress(done, document.tokens);
   });
 }
 
-void MemoWriter::forget(const std::string& id, const OnTokens& on_tokens) {
+void MemoWriter::forget(const std::string& id, const OnProgress& on_progress) {
   const StoredDocument document = ledger_.get(id);
   const DocumentDetails details = known_details(ledger_, tokenizer(), document);
   load();
@@ -173,7 +174,7 @@ void MemoWriter::forget(const std::string& id, const OnTokens& on_tokens) {
   ledger_.forget(document);
   ledger_.note_forgotten(document, details, file_bytes(folder_.path() / StoreFolder::kHistoryFile));
   memo::TextMemory memory = take();
-  memory.forget(stored(document, on_tokens));
+  memory.forget(stored(document, on_progress));
   transaction.commit();
   put_back(std::move(memory), started);
 }
@@ -294,7 +295,7 @@ void MemoWriter::checkpoint(Readers readers) {
   if (settle()) tidy(readers);
 }
 
-void MemoWriter::rebuild(const OnTokens& on_tokens) {
+void MemoWriter::rebuild(const OnProgress& on_progress) {
   memory_.reset();
   memo::TextMemory memory(config().memory);
   auto transaction = ledger_.transaction();
@@ -302,7 +303,7 @@ void MemoWriter::rebuild(const OnTokens& on_tokens) {
   int64_t done = 0;
   for (StoredDocument document : ledger_.documents()) {
     document.pairs = memory.memorize(watched(ledger_.pieces(document), [&](int64_t tokens) {
-      if (on_tokens) on_tokens(done + tokens, total);
+      if (on_progress) on_progress(done + tokens, total);
     }));
     ledger_.set_pairs(document);
     done += document.tokens;

@@ -3,7 +3,6 @@
 #include <array>
 #include <chrono>
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +10,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
+#include "tessera/base/interrupt.h"
 #include "tessera/data/text_encoder.h"
 #include "tessera/store/ledger.h"
 #include "tessera/store/store_folder.h"
@@ -57,10 +57,6 @@ class MemoWriter {
   const Tokenizer& tokenizer() const { return folder_.tokenizer(); }
   const Ledger& ledger() const { return ledger_; }
 
-  /// Progress on one document: how many of its tokens are done; 0 of 0 while they are not counted.
-  /// It is called at least once a second, but for slow machines, and may throw Interrupted.
-  using OnTokens = std::function<void(int64_t done, int64_t tokens)>;
-
   /// Throws UsageError as memorize() does: on an id that is empty, not UTF-8, longer than 4096
   /// bytes or has control characters, and, under kRefuse, on one that is in use.
   void check_id(const std::string& id, Duplicates duplicates) const;
@@ -69,9 +65,10 @@ class MemoWriter {
   /// that token ends the document. metadata are added to those that a document of this id has
   /// already. Throws TextError on other texts, on one that the tokenizer cannot encode, and on one
   /// whose windows would not fit in this machine's memory; UsageError as check_id(), and on
-  /// metadata of more than 1 MiB.
+  /// metadata of more than 1 MiB. on_progress: tokens of the document; it is called at least once a
+  /// second, but for slow machines.
   Memorized memorize(const std::string& id, std::string_view text, Duplicates duplicates,
-                     const OnTokens& on_tokens = {}, const Metadata& metadata = {},
+                     const OnProgress& on_progress = {}, const Metadata& metadata = {},
                      Times times = Times::kKept);
 
   /// Replaces what the store keeps about a document beside its text. Throws UsageError on an
@@ -81,7 +78,7 @@ class MemoWriter {
   /// Forgets one document: the memory then has the same bits as that of a store which never held
   /// it. The next checkpoint() removes its text from the files; before that it is added to the
   /// store's history, if it keeps one. Throws UsageError on an unknown id.
-  void forget(const std::string& id, const OnTokens& on_tokens = {});
+  void forget(const std::string& id, const OnProgress& on_progress = {});
 
   /// Writes the matrices that changed beside those that are there, so that settle() has only to
   /// put them in place. Throws std::runtime_error, as settle() does, where the folder does not
@@ -103,7 +100,7 @@ class MemoWriter {
 
   /// Rebuilds the memory and the full-text index from the ledger's documents, whatever the matrix
   /// file and the index hold, in one transaction: as much work as memorizing all of them.
-  void rebuild(const OnTokens& on_tokens = {});
+  void rebuild(const OnProgress& on_progress = {});
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -121,8 +118,8 @@ class MemoWriter {
   void make_room();
   void put_back(memo::TextMemory memory, Clock::time_point started);
   memo::TokenPieces encoded(const std::string& id, std::string_view text,
-                            const OnTokens& on_tokens);
-  memo::TokenPieces stored(const StoredDocument& document, const OnTokens& on_tokens) const;
+                            const OnProgress& on_progress);
+  memo::TokenPieces stored(const StoredDocument& document, const OnProgress& on_progress) const;
 
   StoreFolder folder_;
   FileLock lock_;

@@ -83,7 +83,7 @@ void copy_documents(const MemoStore& store, Ledger& to, memo::TextMemory& memory
 
 LedgerTotals merge_stores(const std::filesystem::path& out,
                           const std::vector<std::filesystem::path>& paths,
-                          const std::function<void(int64_t done)>& on_progress) {
+                          const OnProgress& on_progress) {
   NewFolder place(out);
   check_argument(!paths.empty(), "merge: no stores");
   const StoreFolder first = StoreFolder::open(paths.front());
@@ -102,7 +102,7 @@ LedgerTotals merge_stores(const std::filesystem::path& out,
       check_mergeable(store, first, copied);  // it may have changed meanwhile
       memory.merge(store.memory());
       copy_documents(store, ledger, memory);
-      if (on_progress) on_progress(++done);
+      if (on_progress) on_progress(++done, std::ssize(paths));
     }
     folder.settle(ledger, memory);
     totals = ledger.totals();
@@ -137,17 +137,18 @@ void take_history(const MemoStore& from, const std::filesystem::path& to, const 
 
 /// Memorizes the documents of `from` in the empty store `to`, which gets the history of `from`.
 LedgerTotals memorize_again(const MemoStore& from, const std::filesystem::path& to,
-                            const std::function<void(int64_t documents)>& on_progress) {
+                            const OnProgress& on_progress) {
   MemoWriter writer(to);
+  const auto documents = from.ledger().documents();
   int64_t done = 0;
-  for (const StoredDocument& document : from.ledger().documents()) {
+  for (const StoredDocument& document : documents) {
     InterruptGuard::stop_if_interrupted(kAsItWas);
     writer.memorize(document.id, checked_text(from, document), Duplicates::kRefuse);
     DocumentDetails details = writer.ledger().details(writer.ledger().get(document.id));
     details.memorized = from.ledger().details(document).memorized;
     details.metadata = from.ledger().details(document).metadata;
     writer.describe(document.id, details);
-    if (on_progress) on_progress(++done);
+    if (on_progress) on_progress(++done, std::ssize(documents));
   }
   writer.checkpoint();
   take_history(from, to, writer.ledger());
@@ -157,7 +158,7 @@ LedgerTotals memorize_again(const MemoStore& from, const std::filesystem::path& 
 }  // namespace
 
 Tokenizer tokenizer_of_documents(const std::filesystem::path& store, int64_t vocabulary,
-                                 const std::function<void(int64_t tokens)>& on_progress) {
+                                 const OnProgress& on_progress) {
   const MemoStore opened(store);
   const auto documents = opened.ledger().documents();
   if (documents.empty())
@@ -173,7 +174,7 @@ Tokenizer tokenizer_of_documents(const std::filesystem::path& store, int64_t voc
 
 LedgerTotals rebuild_store(const std::filesystem::path& store,
                            const std::function<Tokenizer()>& make_tokenizer,
-                           const std::function<void(int64_t documents)>& on_progress) {
+                           const OnProgress& on_progress) {
   const StoreFolder folder = StoreFolder::open(store);
   const FileLock lock = StoreFolder::lock(store);
   remove_unfinished_files(store);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "tessera/base/interrupt.h"
 #include "tessera/data/tokenizer.h"
 #include "tessera/store/ledger.h"
 
@@ -16,15 +17,15 @@ namespace tessera::store {
 /// the stores differ in their configuration, if two hold different texts, or different values of
 /// one key of metadata, under the same id, or if `out` already exists. It takes the memory and
 /// the open files of two stores, however many are merged. While an InterruptGuard lives, a signal
-/// ends it with Interrupted, and nothing is created. on_progress: stores done.
+/// ends it with Interrupted, and nothing is created. on_progress: stores.
 LedgerTotals merge_stores(const std::filesystem::path& out,
                           const std::vector<std::filesystem::path>& stores,
-                          const std::function<void(int64_t done)>& on_progress = {});
+                          const OnProgress& on_progress = {});
 
 /// A byte-level BPE vocabulary of at most this size, learned from the documents that a store holds
 /// now. Throws UsageError if it holds none; DataError and SystemError as MemoStore.
 Tokenizer tokenizer_of_documents(const std::filesystem::path& store, int64_t vocabulary,
-                                 const std::function<void(int64_t tokens)>& on_progress = {});
+                                 const OnProgress& on_progress = {});
 
 /// Gives a store another tokenizer: memorizes its documents again in a new folder beside it, with
 /// their times and metadata, and puts that in its place in one step. A process killed at any moment
@@ -34,9 +35,9 @@ Tokenizer tokenizer_of_documents(const std::filesystem::path& store, int64_t voc
 /// writable. Throws std::runtime_error if another process is writing; DataError if a document's
 /// tokens do not give back the text that was memorized, or if the folder holds a file that is not
 /// the store's; DataError and SystemError as MemoStore. While an InterruptGuard lives, a signal
-/// ends it with Interrupted, and the store stays as it was.
+/// ends it with Interrupted, and the store stays as it was. on_progress: documents.
 LedgerTotals rebuild_store(const std::filesystem::path& store,
                            const std::function<Tokenizer()>& make_tokenizer,
-                           const std::function<void(int64_t documents)>& on_progress = {});
+                           const OnProgress& on_progress = {});
 
 }  // namespace tessera::store

@@ -67,7 +67,7 @@ class Questions {
 }  // namespace
 
 MeasuredRecall measure_recall(const MemoStore& store, int64_t positions, uint64_t seed,
-                              const std::function<void(int64_t done)>& on_progress) {
+                              const OnProgress& on_progress) {
   check_argument(positions > 0, "measured recall: {} positions, expected at least 1", positions);
   const Ledger& ledger = store.ledger();
   const auto documents = ledger.documents();
@@ -89,7 +89,7 @@ MeasuredRecall measure_recall(const MemoStore& store, int64_t positions, uint64_
       const size_t at = *next - before + lengths.front();
       const size_t context = std::min<size_t>(at, lengths.back());
       questions.add(std::span(text).subspan(at - context, context), text[at]);
-      if (on_progress) on_progress(++asked);
+      if (on_progress) on_progress(++asked, std::ssize(chosen));
     }
     before = end;
   }

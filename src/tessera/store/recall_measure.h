@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 
+#include "tessera/base/interrupt.h"
 #include "tessera/store/memo_store.h"
 
 namespace tessera::store {
@@ -25,8 +25,8 @@ struct MeasuredRecall {
 /// Asks the memory for the token at `positions` random positions of the documents (at all, if there
 /// are no more); the context is the tokens before it in its document. Positions with fewer tokens
 /// before them than the shortest window do not count. If equal windows are followed by different
-/// tokens, no memory can be right each time.
+/// tokens, no memory can be right each time. on_progress: positions.
 MeasuredRecall measure_recall(const MemoStore& store, int64_t positions, uint64_t seed,
-                              const std::function<void(int64_t done)>& on_progress = {});
+                              const OnProgress& on_progress = {});
 
 }  // namespace tessera::store

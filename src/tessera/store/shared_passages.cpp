@@ -89,9 +89,9 @@ class SoughtPassages {
 
 }  // namespace
 
-std::vector<SharedPassages> shared_passages(
-    const Ledger& ledger, const Tokenizer& tokenizer, const std::vector<StoredDocument>& documents,
-    const std::function<void(int64_t done, int64_t of)>& on_progress) {
+std::vector<SharedPassages> shared_passages(const Ledger& ledger, const Tokenizer& tokenizer,
+                                            const std::vector<StoredDocument>& documents,
+                                            const OnProgress& on_progress) {
   SoughtPassages sought;
   std::set<int64_t> own;
   int64_t words = 0;

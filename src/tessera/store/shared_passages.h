@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "tessera/base/interrupt.h"
 #include "tessera/data/tokenizer.h"
 #include "tessera/store/ledger.h"
 
@@ -20,9 +20,9 @@ struct SharedPassages {
 };
 
 /// Which of the other documents have passages of these, most first. One pass over all documents.
-/// on_progress: documents read, of all.
-std::vector<SharedPassages> shared_passages(
-    const Ledger& ledger, const Tokenizer& tokenizer, const std::vector<StoredDocument>& documents,
-    const std::function<void(int64_t done, int64_t of)>& on_progress);
+/// on_progress: documents read.
+std::vector<SharedPassages> shared_passages(const Ledger& ledger, const Tokenizer& tokenizer,
+                                            const std::vector<StoredDocument>& documents,
+                                            const OnProgress& on_progress);
 
 }  // namespace tessera::store

@@ -40,8 +40,7 @@ void check_state(const MemoStore& store, const std::string& digest) {
 
 }  // namespace
 
-Verification verify(const MemoStore& store,
-                    const std::function<void(int64_t done, int64_t tokens)>& on_progress) {
+Verification verify(const MemoStore& store, const OnProgress& on_progress) {
   const Ledger& ledger = store.ledger();
   ledger.check_integrity();
   const LedgerTotals totals = ledger.totals();

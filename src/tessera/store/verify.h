@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "tessera/base/interrupt.h"
 #include "tessera/store/memo_store.h"
 
 namespace tessera::store {
@@ -21,8 +21,7 @@ struct Verification {
 /// checksums of the matrix files, what they say of their content, and the memory against one
 /// rebuilt from the documents. That takes as long as memorizing them all, and the memory of both.
 /// Returns the digest that both have; throws DataError that names what differs. on_progress: tokens
-/// memorized, of all.
-Verification verify(const MemoStore& store,
-                    const std::function<void(int64_t done, int64_t tokens)>& on_progress = {});
+/// memorized.
+Verification verify(const MemoStore& store, const OnProgress& on_progress = {});
 
 }  // namespace tessera::store

@@ -114,7 +114,7 @@ Tokenizer learn_bpe(const TextSource& source, int64_t vocabulary, std::FILE* str
     });
   }
   Progress progress(stream, "Learning tokens", vocabulary);
-  return trainer.train([&](int64_t tokens) {
+  return trainer.train([&](int64_t tokens, int64_t) {
     stop_if_interrupted("learning the tokens");
     progress.update(tokens);
   });
