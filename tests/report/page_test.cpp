@@ -1,4 +1,4 @@
-#include "tessera/report/detail/page.h"
+#include "tessera/report/page.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -69,6 +69,17 @@ TEST(Page, HoldsEveryNumberOfItsCharts) {
       for (const double number : {point.x, point.y, point.spread})
         ASSERT_NE(html.find(exact_text(number)), std::string::npos) << number;
   }
+}
+
+TEST(Page, HasAScriptOnlyWhereItNeedsOne) {
+  Page page("t", "");
+  page.facts({{"seed", "1"}});
+  page.table(Table("", {"a"}));
+  EXPECT_THAT(page.html(), Not(HasSubstr("<script")));
+  EXPECT_THAT(page.html(), Not(HasSubstr("script-src")));
+  page.data("numbers", Table("", {"a"}));
+  EXPECT_THAT(page.html(), HasSubstr("<script>"));
+  EXPECT_THAT(page.html(), HasSubstr("script-src 'unsafe-inline'"));
 }
 
 TEST(Page, HasNoListOfTwoSections) {

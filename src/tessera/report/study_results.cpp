@@ -6,7 +6,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
-#include "tessera/report/detail/page.h"
+#include "tessera/report/page.h"
 
 namespace tessera {
 namespace {

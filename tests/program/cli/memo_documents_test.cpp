@@ -298,7 +298,9 @@ TEST_F(MemoDocuments, ACertificateShowsWhatWasErased) {
   EXPECT_EQ(certificate["erased"][0]["bytes"], std::string(kRaven).size());
   const std::string page = read_file(path("erasure.html"));
   EXPECT_THAT(page, HasSubstr("One document was erased"));
-  EXPECT_THAT(page, HasSubstr("<td>1 document, 56 tokens</td>"));
+  EXPECT_THAT(page, HasSubstr("<dd>1 document, 56 tokens</dd>"));
+  EXPECT_THAT(page, HasSubstr(digest(store) + ": the same as after the erasure"));
+  EXPECT_THAT(page, Not(HasSubstr("<script")));
   for (const std::string& name : {file, path("erasure.html"), store + "/history.jsonl"})
     EXPECT_THAT(read_file(name), Not(HasSubstr("midnight"))) << name;
   EXPECT_THAT(done({"history", store}), HasSubstr("forgotten: 120 bytes, 121 tokens"));

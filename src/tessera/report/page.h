@@ -11,7 +11,8 @@
 namespace tessera {
 
 /// One self-contained HTML file: it opens offline, loads nothing, follows the reader's light or
-/// dark setting and fits a telephone. All text is escaped.
+/// dark setting, fits a telephone and can be printed. All text is escaped. It has a script only
+/// where there is something to copy or to point at: commands, data, charts.
 class Page {
  public:
   Page(std::string title, std::string subtitle);
@@ -41,6 +42,7 @@ class Page {
   std::string subtitle_;
   std::vector<std::string> headings_;
   std::string body_;
+  bool has_script_ = false;
 };
 
 }  // namespace tessera

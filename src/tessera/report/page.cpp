@@ -1,4 +1,4 @@
-#include "tessera/report/detail/page.h"
+#include "tessera/report/page.h"
 
 #include <fmt/format.h>
 
@@ -70,7 +70,7 @@ padding:.35rem .6rem;border-radius:6px;white-space:pre-line;max-width:20rem;box-
 @media (max-width:40rem){main{padding:1.5rem .9rem 3rem}h1{font-size:1.5rem}
 .wide{display:none}.narrow{display:block}figure{margin-left:-.35rem;margin-right:-.35rem}
 dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.5rem}}
-@media print{body{background:#fff}figure,pre,table{break-inside:avoid}button{display:none}}
+@media print{body{background:#fff}figure,pre,table{break-inside:avoid}button{display:none}td{overflow-wrap:anywhere}}
 )";
 
 /// Tooltips and copying.
@@ -184,6 +184,7 @@ void Page::preformatted(std::string_view text, std::string_view caption) {
 }
 
 void Page::command(std::string_view line) {
+  has_script_ = true;
   body_ += "<div class=\"block command\"><pre>" + unbroken_words(line) +
            "</pre><button type=\"button\" data-copy=\"\">Copy</button></div>\n";
 }
@@ -200,10 +201,12 @@ void Page::table(const Table& table) {
 }
 
 void Page::data(std::string_view name, const Table& numbers) {
+  has_script_ = true;
   body_ += "<figure>\n" + folded(name, numbers) + "</figure>\n";
 }
 
 void Page::chart(const Chart& chart, std::string_view caption) {
+  has_script_ = true;
   body_ += "<figure>\n<div class=\"wide\">" + inline_svg(chart.draw(ChartWidth::kWide)) +
            "</div>\n<div class=\"narrow\">" + inline_svg(chart.draw(ChartWidth::kNarrow)) +
            "</div>\n";
@@ -219,16 +222,18 @@ std::string Page::html() const {
     contents = "<nav aria-label=\"Sections\"><ul>\n" + contents + "</ul></nav>\n";
   std::string subtitle;
   if (!subtitle_.empty()) subtitle = "<p class=\"subtitle\">" + escape_markup(subtitle_) + "</p>\n";
+  const std::string script = has_script_ ? fmt::format("<script>\n{}</script>\n", kPageScript) : "";
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-      "style-src 'unsafe-inline'; script-src 'unsafe-inline'\"/>\n"
+      "style-src 'unsafe-inline'{6}\"/>\n"
       "<title>{0}</title>\n<style>\n{1}{2}</style>\n</head>\n<body>\n<main>\n"
       "<header><h1>{0}</h1>\n{3}{4}</header>\n{5}"
       "<footer>Made by Tessera. This file holds everything it shows and loads nothing.</footer>\n"
-      "</main>\n<script>\n{6}</script>\n</body>\n</html>\n",
-      escape_markup(title_), kChartStyle, kPageStyle, subtitle, contents, body_, kPageScript);
+      "</main>\n{7}</body>\n</html>\n",
+      escape_markup(title_), kChartStyle, kPageStyle, subtitle, contents, body_,
+      has_script_ ? "; script-src 'unsafe-inline'" : "", script);
 }
 
 }  // namespace tessera
