@@ -11,7 +11,6 @@
 #include <string>
 #include <type_traits>
 
-#include "program/cli/asked_hosts.h"
 #include "program/cli/memo_verbs.h"
 #include "program/cli/program.h"
 #include "program/jobs/store_jobs.h"
@@ -119,7 +118,7 @@ template <typename Job>
 struct RecallCommand {
   std::vector<std::string> stores;
   Job job;
-  AskedHosts hosts;
+  hosts::HostOptions host;
   bool fail = false, json = false;
 };
 
@@ -130,8 +129,7 @@ using Answering = std::function<bool(const std::string& prompt)>;
 template <typename Job>
 Answering open_stores(const RecallCommand<Job>& command) {
   if (hosts::is_address(command.stores.front())) {
-    const auto stores =
-        std::make_shared<hosts::StoresOfHosts>(command.stores, command.hosts.options());
+    const auto stores = std::make_shared<hosts::StoresOfHosts>(command.stores, command.host);
     return [=](const std::string& prompt) {
       return answer(*stores, prompt, command.job.options(), command.json);
     };
@@ -185,7 +183,7 @@ Verb& add_verb(Verb& memo, const std::shared_ptr<RecallCommand<Job>>& command, R
       .required();
   Option prompts = verb.options(command->job).front();
   if constexpr (std::is_same_v<Job, jobs::Ask>) prompts.required(false);  // else of standard input
-  command->hosts.add_to(verb);
+  verb.options(command->host);
   verb.flag("--json", command->json, "Print everything about each token as one JSON object");
   verb.run([command, run] { run(*command); });
   return verb;

@@ -10,7 +10,6 @@
 #include <set>
 #include <thread>
 
-#include "program/cli/asked_hosts.h"
 #include "program/cli/program.h"
 #include "program/model_cli/model_verbs.h"
 #include "program/model_cli/packaged_examples.h"
@@ -18,6 +17,7 @@
 #include "program/serve/server.h"
 #include "tessera/base/error.h"
 #include "tessera/base/machine.h"
+#include "tessera/hosts/stores_of_hosts.h"
 
 namespace tessera::cli {
 namespace {
@@ -28,7 +28,7 @@ struct Options {
   std::vector<std::string> models, stores;
   Placement placement;
   std::string key_file, runs;
-  AskedHosts hosts;
+  hosts::HostOptions host;
   std::optional<double> memory;
   serve::EngineOptions engine;
   serve::ServerOptions server;
@@ -107,7 +107,7 @@ void add_hosts(const std::string& name, const std::string& list, const Options& 
   for (const auto address : std::views::split(list, ','))
     addresses.emplace_back(address.begin(), address.end());
   service.together.emplace(
-      name, std::make_shared<serve::ServedHosts>(std::move(addresses), options.hosts.options()));
+      name, std::make_shared<serve::ServedHosts>(std::move(addresses), options.host));
 }
 
 /// Where nothing was named, what comes with Tessera is served.
@@ -227,7 +227,7 @@ void add_serve(Verb& program) {
               "Store, or NAME=DIR; may be given several times. It is also a model of this name. Or "
               "NAME=ADDRESS,ADDRESS: stores at other hosts that answer together, each an address "
               "such as http://HOST:8080/v1/stores/NAME");
-  options->hosts.add_to(verb);
+  verb.options(options->host);
   verb.option("--runs", options->runs, "Folder of run folders, shown with their metrics");
   verb.option("--host", options->server.http.host, "Address to serve at");
   verb.option("--port", options->server.http.port, "Port to serve at (0: any that is free)")

@@ -152,12 +152,9 @@ std::vector<std::string> read_keys(const std::filesystem::path& file) {
   return keys;
 }
 
-std::string read_key(const std::filesystem::path& file) {
-  return read_keys(file).front();
-}
-
-StoresOfHosts::StoresOfHosts(const std::vector<std::string>& addresses,
-                             const HostOptions& options) {
+StoresOfHosts::StoresOfHosts(const std::vector<std::string>& addresses, const HostOptions& given) {
+  HostOptions options = given;
+  if (!options.key_file.empty()) options.key = read_keys(options.key_file).front();
   for (const auto& address : addresses)
     parts_.push_back(std::make_unique<Part>(address, options, [this] { return is_unwanted(); }));
   measured_.assign(parts_.size(), -1);

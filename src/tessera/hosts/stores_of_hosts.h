@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "tessera/base/config.h"
 #include "tessera/store/question.h"
 #include "tessera/store/questioned_store.h"
 #include "tessera/store/recall.h"
@@ -23,8 +24,6 @@ bool is_address(const std::string& text);
 /// The keys in a file, one a line; empty lines do not count. Throws SystemError; DataError where
 /// there is none, or one that clients cannot send: other than visible ASCII.
 std::vector<std::string> read_keys(const std::filesystem::path& file);
-/// The first of them.
-std::string read_key(const std::filesystem::path& file);
 
 /// None of the hosts that are asked answers; the message says why, of each.
 class NoHostAnswers : public std::runtime_error {
@@ -37,8 +36,17 @@ class NoHostAnswers : public std::runtime_error {
 constexpr int64_t kMostSourcesAtOnce = int64_t{1} << 18;
 
 struct HostOptions {
-  double seconds = 10;   ///< time limit of one request to a host
-  std::string key = {};  ///< that is sent to the hosts; "" for none
+  double seconds = 10;        ///< time limit of one request to a host
+  std::string key = {};       ///< that is sent to the hosts; "" for none
+  std::string key_file = {};  ///< the key, where it is the first one of a file (read_keys)
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("host_seconds", seconds,
+          "timeout per host request, in seconds; slower hosts are left out of the answer",
+          config::between(0.1, 86400));
+    field("host_key_file", key_file, "file whose first line is the key that is sent to the hosts");
+  }
 };
 
 /// Stores at several hosts, in this order, that answer together as the store would that
@@ -55,7 +63,7 @@ struct HostOptions {
 class StoresOfHosts final : public store::QuestionedStore {
  public:
   /// Opens the stores. Throws UsageError on a wrong address, or where two have not the same
-  /// configuration; NoHostAnswers.
+  /// configuration; NoHostAnswers; as read_keys().
   StoresOfHosts(const std::vector<std::string>& addresses, const HostOptions& options);
   ~StoresOfHosts() override;
 

@@ -409,7 +409,7 @@ TEST_F(StoresTogether, SendTheirKey) {
       store::message_of<hosts::NoHostAnswers>([&] { StoresOfHosts({a.address()}, kPatient); }),
       HasSubstr("status 401"));
   std::ofstream(folder_ / "keys") << "secret\nanother\n";
-  StoresOfHosts stores({a.address()}, {.seconds = 600, .key = hosts::read_key(folder_ / "keys")});
+  StoresOfHosts stores({a.address()}, {.seconds = 600, .key_file = (folder_ / "keys").native()});
   EXPECT_EQ(recall_of(stores, kPrompts[0]).dump(), recall_of(folder_ / "a", kPrompts[0]).dump());
 }
 
