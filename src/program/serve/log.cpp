@@ -8,7 +8,6 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
-#include <memory>
 #include <mutex>
 #include <string_view>
 #include <thread>
@@ -40,73 +39,56 @@ void write_all(std::string_view text) {
   }
 }
 
-/// The lines that wait, and the thread that writes them.
+/// The lines that wait, and the thread that writes them, as long as the process lives.
 class Log {
  public:
-  Log() : thread_([lines = lines_] { write(*lines); }) {}
-  ~Log() {
-    {
-      const std::lock_guard lock(lines_->mutex);
-      lines_->ended = true;
-    }
-    lines_->changed.notify_all();
-    if (finish())
-      thread_.join();
-    else
-      thread_.detach();  // it hangs in a write
+  Log() {
+    std::thread([this] { write(); }).detach();
   }
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 
   void add(std::string line) {
     {
-      const std::lock_guard lock(lines_->mutex);
-      if (lines_->waiting.size() < kWaitingLines)
-        lines_->waiting.push_back(std::move(line));
+      const std::lock_guard lock(mutex_);
+      if (waiting_.size() < kWaitingLines)
+        waiting_.push_back(std::move(line));
       else
-        ++lines_->dropped;
+        ++dropped_;
     }
-    lines_->changed.notify_all();
+    changed_.notify_all();
   }
-  /// Returns whether all that waited is written.
-  bool finish() {
-    std::unique_lock lock(lines_->mutex);
-    return lines_->changed.wait_for(lock, kForTheRest,
-                                    [this] { return lines_->waiting.empty() && !lines_->writes; });
+  void finish() {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, kForTheRest, [this] { return waiting_.empty() && !writes_; });
   }
 
  private:
-  struct Lines {
-    std::mutex mutex;
-    std::condition_variable changed;
-    std::deque<std::string> waiting;
-    int64_t dropped = 0;
-    bool ended = false, writes = false;
-  };
-
-  static void write(Lines& lines) {
-    std::unique_lock lock(lines.mutex);
+  [[noreturn]] void write() {
+    std::unique_lock lock(mutex_);
     for (;;) {
-      lines.changed.wait(lock, [&] { return lines.ended || !lines.waiting.empty(); });
-      if (lines.waiting.empty()) return;
-      const auto waiting = std::exchange(lines.waiting, {});
-      const int64_t dropped = std::exchange(lines.dropped, 0);
-      lines.writes = true;
+      changed_.wait(lock, [this] { return !waiting_.empty(); });
+      const auto waiting = std::exchange(waiting_, {});
+      const int64_t dropped = std::exchange(dropped_, 0);
+      writes_ = true;
       lock.unlock();
       for (const std::string& line : waiting) write_all(escaped(line) + "\n");
       if (dropped > 0) write_all(fmt::format("{} lines of this log were dropped\n", dropped));
       lock.lock();
-      lines.writes = false;
-      lines.changed.notify_all();
+      writes_ = false;
+      changed_.notify_all();
     }
   }
 
-  std::shared_ptr<Lines> lines_ = std::make_shared<Lines>();
-  std::thread thread_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::string> waiting_;
+  int64_t dropped_ = 0;
+  bool writes_ = false;
 };
 
 Log& the_log() {
-  static Log log;
+  static Log& log = *new Log;
   return log;
 }
 
