@@ -4,20 +4,6 @@
 
 namespace tessera::serve {
 
-void Bell::ring() {
-  {
-    const std::lock_guard lock(mutex_);
-    rung_ = true;
-  }
-  changed_.notify_one();
-}
-
-void Bell::wait() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return rung_; });
-  rung_ = false;
-}
-
 MemoryBudget::Share MemoryBudget::take(double bytes, const std::shared_ptr<Bell>& bell) {
   const std::lock_guard lock(mutex_);
   const auto place = std::find(line_.begin(), line_.end(), bell);

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <any>
-#include <condition_variable>
+#include <atomic>
 #include <cstdint>
 #include <list>
 #include <memory>
@@ -15,13 +15,17 @@ namespace tessera::serve {
 /// Wakes one thread. What rings while nobody waits is heard by the next wait().
 class Bell {
  public:
-  void ring();
-  void wait();
+  void ring() {
+    rung_ = 1;
+    rung_.notify_one();
+  }
+  void wait() {
+    rung_.wait(0);
+    rung_.exchange(0);
+  }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool rung_ = false;
+  std::atomic<int> rung_ = 0;
 };
 
 /// The memory that the texts of all engines share. What cannot be had is waited for in one line, so
