@@ -148,36 +148,21 @@ Json answer_of(const Service& service, ServedStore& store, const Job& job,
   return json;
 }
 
+/// Answers with a job on the store that the path names. As many documents are listed as are asked
+/// for, and each of several prompts may be answered with as many tokens.
 template <typename Job>
-Response answer_with(const Service& service, const Request& request,
-                     std::shared_ptr<ServedStore> store, const Job& job) {
+Response answer_job(const Service& service, const Request& request) {
+  auto store = store_of(service, request);
+  const auto job =
+      read_job<Job>(request, std::same_as<Job, jobs::Documents> ? Demands() : kDemands);
+  if constexpr (std::same_as<Job, jobs::Ask>)
+    service.check_tokens(static_cast<double>(job.prompts.size()) * static_cast<double>(job.tokens),
+                         "tokens");
   return long_answer(service, request, 200,
                      [&service, store = std::move(store), job](const OnProgress& on_progress,
                                                                const Unwanted& unwanted) {
                        return answer_of(service, *store, job, on_progress, unwanted);
                      });
-}
-
-/// Answers with a job on the store that the path names.
-template <typename Job>
-Response answer_job(const Service& service, const Request& request) {
-  auto store = store_of(service, request);
-  return answer_with(service, request, std::move(store), read_job<Job>(request, kDemands));
-}
-
-/// As many documents as are asked for.
-Response list_documents(const Service& service, const Request& request) {
-  auto store = store_of(service, request);
-  return answer_with(service, request, std::move(store), read_job<jobs::Documents>(request));
-}
-
-/// Each prompt may be answered with as many tokens as are asked for.
-Response answer_prompts(const Service& service, const Request& request) {
-  auto store = store_of(service, request);
-  const auto job = read_job<jobs::Ask>(request, kDemands);
-  service.check_tokens(static_cast<double>(job.prompts.size()) * static_cast<double>(job.tokens),
-                       "tokens");
-  return answer_with(service, request, std::move(store), job);
 }
 
 /// Of a store here, or of stores at several hosts together.
@@ -195,8 +180,8 @@ Response recall_text(const Service& service, const Request& request) {
 
 /// Answers with an edit, which is completed, once it has begun, whoever waits for it.
 template <typename Job>
-Response answer_edit(const Service& service, const Request& request, int status) {
-  return long_answer(service, request, status,
+Response answer_edit(const Service& service, const Request& request) {
+  return long_answer(service, request, std::same_as<Job, jobs::Memorize> ? 201 : 200,
                      [store = store_of(service, request), job = read_job<Job>(request)](
                          const OnProgress& on_progress, const Unwanted& unwanted) {
                        return store->edit(job, on_progress, unwanted).json();
@@ -238,16 +223,12 @@ void add_store_routes(Router& router, Service& service) {
                [&service, answer](const Request& request) { return answer(service, request); });
   };
   add("GET", "", [](Service& service, const Request&) { return list_stores(service); });
-  add("GET", "/{store}/documents", list_documents);
-  add("POST", "/{store}/documents", [](Service& service, const Request& request) {
-    return answer_edit<jobs::Memorize>(service, request, 201);
-  });
+  add("GET", "/{store}/documents", answer_job<jobs::Documents>);
+  add("POST", "/{store}/documents", answer_edit<jobs::Memorize>);
   add("GET", "/{store}/documents/{id}", answer_job<jobs::Show>);
-  add("DELETE", "/{store}/documents/{id}", [](Service& service, const Request& request) {
-    return answer_edit<jobs::Forget>(service, request, 200);
-  });
+  add("DELETE", "/{store}/documents/{id}", answer_edit<jobs::Forget>);
   add("POST", "/{store}/recall", recall_text);
-  add("POST", "/{store}/ask", answer_prompts);
+  add("POST", "/{store}/ask", answer_job<jobs::Ask>);
   add("POST", "/{store}/complete", complete_text);
   add("POST", "/{store}/find", answer_job<jobs::Find>);
   add("POST", "/{store}/search", answer_job<jobs::Search>);
