@@ -131,7 +131,7 @@ Answering open_stores(const RecallCommand<Job>& command) {
   if (hosts::is_address(command.stores.front())) {
     const auto stores = std::make_shared<hosts::StoresOfHosts>(command.stores, command.host);
     return [=](const std::string& prompt) {
-      return answer(*stores, prompt, command.job.options(), command.json);
+      return answer(*stores, prompt, command.job, command.json);
     };
   }
   if (command.stores.size() > 1)
@@ -142,9 +142,8 @@ Answering open_stores(const RecallCommand<Job>& command) {
         command.stores.front(), std::is_same_v<Job, jobs::Ask> ? "--prompts" : "--prompt");
   const auto store = std::make_shared<store::MemoStore>(command.stores.front());
   store->memory();
-  return [=](const std::string& prompt) {
-    return answer(*store, prompt, command.job.options(), command.json);
-  };
+  return
+      [=](const std::string& prompt) { return answer(*store, prompt, command.job, command.json); };
 }
 
 void run_recall(const RecallCommand<jobs::Recall>& command) {

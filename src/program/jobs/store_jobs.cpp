@@ -26,9 +26,9 @@ Json document_json(const store::StoredDocument& document, const store::DocumentD
 }  // namespace
 
 Recall::Answer Recall::run(const MemoStore& store, const OnProgress& on_progress) const {
-  Answer answer{store, prompt, store::read_question(store, prompt, options()), {}};
+  Answer answer{store, prompt, store::read_question(store, prompt, *this), {}};
   int64_t recited = 0;
-  answer.recall = store::recall(store, answer.question.tokens, options(),
+  answer.recall = store::recall(store, answer.question.tokens, *this,
                                 [&](const memo::NextToken&) { on_progress(++recited, tokens); });
   return answer;
 }
@@ -43,7 +43,7 @@ Ask::Answer Ask::run(const MemoStore& store, const OnProgress& on_progress) cons
   Answer answer;
   for (const std::string& prompt : prompts) {
     Recall recall;
-    static_cast<Reciting&>(recall) = *this;
+    static_cast<store::RecallOptions&>(recall) = *this;
     recall.prompt = prompt;
     answer.answers.push_back(recall.run(store, on_progress));
   }

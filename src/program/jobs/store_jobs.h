@@ -30,34 +30,8 @@
 /// A document is the same JSON in every answer: store::json_of() with "object": "document".
 namespace tessera::jobs {
 
-/// How a store recites, whatever the prompt.
-struct Reciting {
-  int64_t tokens = 50;
-  double error_rate = store::kErrorRate;
-  int64_t sources = 3;
-  bool exact = false;
-
-  template <typename Visitor>
-  void visit_fields(Visitor&& field) {
-    field("tokens", tokens, "maximum number of tokens to recite", config::at_least(0));
-    field("error_rate", error_rate,
-          "how often a text that was never stored may pass for a stored one; the recital stops "
-          "when the match falls below this level",
-          config::between(1e-300, 0.999999));
-    field("sources", sources, "sources to look up for each token, best first",
-          config::between(1, 1000));
-    field("exact", exact,
-          "ask the memory with the prompt exactly as it is, without correcting typing errors, "
-          "spaces or capitals");
-  }
-
-  store::RecallOptions options() const {
-    return {tokens, error_rate, static_cast<size_t>(sources), exact};
-  }
-};
-
 /// Recites what is stored after a text (store::recall).
-struct Recall : Reciting {
+struct Recall : store::RecallOptions {
   static constexpr std::string_view kName = "recall";
   static constexpr std::string_view kHelp =
       "Recite what is stored after a text and name the source of each token";
@@ -67,7 +41,7 @@ struct Recall : Reciting {
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     field("prompt", prompt, "text to continue", config::required());
-    Reciting::visit_fields(field);
+    RecallOptions::visit_fields(field);
   }
 
   struct Answer {
@@ -82,7 +56,7 @@ struct Recall : Reciting {
 };
 
 /// Recites what is stored after each of several texts.
-struct Ask : Reciting {
+struct Ask : store::RecallOptions {
   static constexpr std::string_view kName = "ask";
   static constexpr std::string_view kHelp =
       "Recite after each of several prompts; the store stays open";
@@ -96,7 +70,7 @@ struct Ask : Reciting {
           "texts to continue; if none is given, the verb reads them from standard input, one "
           "a line",
           config::required());
-    Reciting::visit_fields(field);
+    RecallOptions::visit_fields(field);
   }
 
   struct Answer {

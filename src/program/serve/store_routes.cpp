@@ -131,7 +131,7 @@ Json answer_of(const Service& service, ServedStore& store, const Job& job,
     [[maybe_unused]] int64_t recited = 0;
     const auto look_up = [&](int64_t done, int64_t of) {
       snapshot.look_up();
-      if constexpr (std::derived_from<Job, jobs::Reciting>)
+      if constexpr (std::derived_from<Job, store::RecallOptions>)
         check_recital(service, ++recited, job.sources, static_cast<double>(snapshot.longest_id()));
       on_progress(done, of);
     };
@@ -174,7 +174,7 @@ Response recall_text(const Service& service, const Request& request) {
   check_recital(service, job.tokens, job.sources, kIdBytes);
   return long_answer(service, request, 200,
                      [hosts = together->second, job](const OnProgress&, const Unwanted& unwanted) {
-                       return hosts->recall(job.prompt, job.options(), unwanted);
+                       return hosts->recall(job.prompt, job, unwanted);
                      });
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "tessera/base/config.h"
 #include "tessera/data/tokenizer.h"
 #include "tessera/memo/likelihood_decoder.h"
 #include "tessera/memo/text_reader.h"
@@ -54,11 +55,26 @@ class StoreReader {
 /// not, where nine of ten tokens are expected to be followed by another stored one.
 bool goes_on(const memo::NextToken& next, bool begun);
 
+/// How a store recites, whatever the prompt.
 struct RecallOptions {
   int64_t tokens = 50;             ///< at most
   double error_rate = kErrorRate;  ///< of the bound code
-  size_t sources = 3;              ///< at most, for each token
+  int64_t sources = 3;             ///< at most, for each token
   bool exact = false;              ///< read_question() leaves the text as it was typed
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("tokens", tokens, "maximum number of tokens to recite", config::at_least(0));
+    field("error_rate", error_rate,
+          "how often a text that was never stored may pass for a stored one; the recital stops "
+          "when the match falls below this level",
+          config::between(1e-300, 0.999999));
+    field("sources", sources, "sources to look up for each token, best first",
+          config::between(1, 1000));
+    field("exact", exact,
+          "ask the memory with the prompt exactly as it is, without correcting typing errors, "
+          "spaces or capitals");
+  }
 };
 
 struct Recall {
