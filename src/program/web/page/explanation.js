@@ -49,8 +49,7 @@ export class Explanation {
   }
 
   // name: the token's. note: said beside it. alternatives: an element. inspection: what the server
-  // answers, or a promise of that; null for a first token. parts: a promise of elements that are
-  // shown instead.
+  // answers, or a promise of that. parts: a promise of elements that are shown instead.
   async show({name, note, alternatives, inspection, parts}) {
     this.clear();
     const memories = make("div", {class: "memories", "aria-live": "polite"}, make("p", {class: "soft"}, "Looking\u2026"));
@@ -67,7 +66,6 @@ export class Explanation {
   }
 
   memoriesOf(inspection) {
-    if (!inspection) return [make("p", {}, "It is the first token: the model had read nothing before it.")];
     this.reply = inspection;
     this.text = new MemoryText(inspection.tokens.slice(0, inspection.position + 1), inspection.token);
     this.list = make("div");

@@ -3,31 +3,16 @@
 
 import {post} from "./api.js";
 import {make, makeTable} from "./dom.js";
-import {bytesOf} from "./token_bytes.js";
 import {whole} from "./words.js";
 
 const kMemories = 12;  // of each head
 const kWords = 8;  // up to a token that are looked for; fewer where no document has as many together
 const kPlaces = 5;
 
-// The ids of a text, and which of them holds the byte `offset`.
-async function tokenAt(model, text, offset, signal) {
-  const reply = await post("/tokenize", {model, prompt: text, return_token_strs: true}, {signal});
-  let end = 0;
-  const index = reply.token_strs.findIndex((name) => (end += bytesOf(name).length) > offset);
-  return {ids: reply.tokens, index};
-}
-
-// The server's account of token `index` by `model`; null for the first token, which has nothing before it.
+// The server's account of token `index` by `model`.
 export async function inspect(model, written, index, signal) {
-  const text = written.textWith(index, written.tokens[index].name);
-  const before = written.textWith(index, "");
-  if (text === null || before === null)
-    throw new Error("This token begins or ends inside a character, and memories are shown of whole characters only.");
-  const at = await tokenAt(model, text, new TextEncoder().encode(before).length, signal);
-  if (at.index < 1) return null;
-  return post("/v1/inspect", {model, tokens: at.ids.slice(0, at.index + 1), position: at.index - 1,
-    memories: kMemories, alternatives: 0}, {signal});
+  const tokens = [...written.promptIds, ...written.tokens.slice(0, index + 1).map(({id}) => id)];
+  return post("/v1/inspect", {model, tokens, position: tokens.length - 2, memories: kMemories, alternatives: 0}, {signal});
 }
 
 // Where the words up to token `index` by a store stand: what its /find answers.

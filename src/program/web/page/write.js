@@ -118,6 +118,7 @@ export class Writer {
       ...Object.fromEntries(kDrawing.map((name) => [name, number(name)])),
       stop: elements.stop.value === "" ? null : elements.stop.value,
       logprobs: kAlternatives,
+      return_token_ids: true,
       stream: true,
     };
   }

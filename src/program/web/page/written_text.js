@@ -47,7 +47,7 @@ export class WrittenText {
   // onChoose(index): a token was clicked. onGoOn(prompt), if alternatives can be picked: prompt is the
   // text up to and with the one that was.
   constructor({onChoose, onGoOn}) {
-    this.tokens = [];  // {name, probability, alternatives: [{text, probability}]}
+    this.tokens = [];  // {id, name, probability, alternatives: [{text, probability}]}
     this.prompt = "";
     this.onGoOn = onGoOn;
     this.box = make("div", {class: "text", role: "group", "aria-label": "The written text; arrow keys go from token to token"});
@@ -57,6 +57,7 @@ export class WrittenText {
   begin(prompt) {
     this.tokens = [];
     this.prompt = prompt;
+    this.promptIds = [];
     this.length = 0;  // of the text that the server counts as written, in UTF-16 units
     this.stopped = false;
     this.decoder = new TextDecoder("utf-8", {ignoreBOM: true});
@@ -64,7 +65,8 @@ export class WrittenText {
   }
 
   // What is new, as the server sends it.
-  add({text, logprobs, finish}) {
+  add({text, logprobs, finish, token_ids: ids, prompt_token_ids: promptIds}) {
+    if (promptIds) this.promptIds = promptIds;
     this.length += text.length;
     this.stopped ||= finish === "stop_string" || finish === "end_of_text";
     if (!logprobs) return;
@@ -72,7 +74,7 @@ export class WrittenText {
       const alternatives = Object.entries(logprobs.top_logprobs[i])
         .map(([other, logprob]) => ({text: other, probability: Math.exp(logprob)}))
         .sort((a, b) => b.probability - a.probability);
-      this.addToken({name, probability: Math.exp(logprobs.token_logprobs[i]), alternatives});
+      this.addToken({id: ids[i], name, probability: Math.exp(logprobs.token_logprobs[i]), alternatives});
     });
   }
 

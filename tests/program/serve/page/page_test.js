@@ -110,8 +110,12 @@ describe("Write", () => {
     const written = await joined(page);
     await page.locator("#write [data-index='0']").focus();
     for (let i = 0; i < 12; ++i) await page.keyboard.press("ArrowRight");
+    const asked = page.waitForRequest("**/v1/inspect");
     await page.keyboard.press("Enter");
     await page.waitForSelector("#write .parts");
+    const {choices: [choice]} = await api("/v1/completions",
+      {model: "mosaic", prompt: "the cat ", temperature: 0, max_tokens: 13, return_token_ids: true});
+    assert.deepEqual((await asked).postDataJSON().tokens, [...choice.prompt_token_ids, ...choice.token_ids]);
     const reply = await api("/v1/inspect", {model: "mosaic", text: "the cat " + written.slice(0, 13), position: 19, memories: 12});
     const added = (await texts(page.locator("#write .parts td.number"))).map((text) => Number(text.replace("\u2212", "-").replace("+", "")));
     const heads = reply.layers.reduce((total, layer) => total + layer.heads.reduce((sum, head) => sum + head.logit, 0), 0);
