@@ -37,26 +37,22 @@ struct InspectArguments {
   bool json = false, slots = false;
 };
 
-/// A stored pair with the head that read it.
-struct Memory {
-  size_t layer;
-  Cell head;
-  MemoryShare share;
+/// A part of a logit, and its row of a table behind the logit.
+struct Part {
+  double logit;
+  std::vector<Cell> row;
 };
 
-/// A learned slot, which names its head.
-struct Slot {
-  size_t layer;
-  SlotShare share;
-};
-
-/// Keeps the `count` that added most to the logit or took most from it, first.
-template <typename Part>
-std::vector<Part> strongest(std::vector<Part> all, size_t count) {
-  std::ranges::stable_sort(all, std::greater(),
-                           [](const Part& part) { return std::abs(part.share.logit); });
-  all.resize(std::min(count, all.size()));
-  return all;
+/// Prints the `count` parts that added most to the logit or took most from it, first.
+void print_strongest(Table table, std::vector<Part> parts, size_t count) {
+  std::ranges::stable_sort(parts, std::greater(),
+                           [](const Part& part) { return std::abs(part.logit); });
+  parts.resize(std::min(count, parts.size()));
+  for (Part& part : parts) {
+    part.row.insert(part.row.begin(), Cell::fixed(part.logit, 4));
+    table.add_row(std::move(part.row));
+  }
+  fmt::print("{}", table.text());
 }
 
 /// "short-term ", "long-term ", or nothing where there is one memory.
@@ -73,23 +69,6 @@ Cell name_of_head(const BlockInspection& block, size_t head) {
                                         [&](const auto& other) { return other.tier == tier; });
   if (tier == MemoryTier::kOnly) return number;
   return fmt::format("{}{}", prefix_of(tier), number);
-}
-
-std::vector<Memory> memories_of(const Inspection& inspection) {
-  std::vector<Memory> all;
-  for (size_t layer = 0; layer < inspection.blocks.size(); ++layer)
-    for (size_t head = 0; head < inspection.blocks[layer].heads.size(); ++head)
-      for (const MemoryShare& share : inspection.blocks[layer].heads[head].memories)
-        all.push_back({layer, name_of_head(inspection.blocks[layer], head), share});
-  return all;
-}
-
-std::vector<Slot> slots_of(const Inspection& inspection) {
-  std::vector<Slot> all;
-  for (size_t layer = 0; layer < inspection.blocks.size(); ++layer)
-    if (const auto& slots = inspection.blocks[layer].slots)
-      for (const SlotShare& share : *slots) all.push_back({layer, share});
-  return all;
 }
 
 /// What the memories added, by tier.
@@ -155,25 +134,40 @@ std::string percent(double log_probability) {
   return fmt::format("{:.2f} %", 100 * std::exp(log_probability));
 }
 
+void print_memories(const Inspection& inspection, const InspectedText& text, size_t count) {
+  std::vector<Part> parts;
+  for (size_t layer = 0; layer < inspection.blocks.size(); ++layer)
+    for (size_t head = 0; head < inspection.blocks[layer].heads.size(); ++head)
+      for (const MemoryShare& share : inspection.blocks[layer].heads[head].memories)
+        parts.push_back(
+            {share.logit,
+             {Cell::fixed(share.weight, 4), layer + 1, name_of_head(inspection.blocks[layer], head),
+              share.position, text.place(share.position)}});
+  print_strongest(
+      Table("Memories of this text that count most",
+            {"logit", "weight", "layer", "head", "position", "stored at -> what came next"}),
+      std::move(parts), count);
+}
+
 void print_slots(const Inspection& inspection, const InspectedText& text,
                  const SlotReaders* readers, size_t count) {
-  const std::vector<Slot> slots = strongest(slots_of(inspection), count);
-  if (slots.empty()) return;
+  std::vector<Part> parts;
+  for (size_t layer = 0; layer < inspection.blocks.size(); ++layer)
+    for (const SlotShare& share :
+         inspection.blocks[layer].slots.value_or(std::vector<SlotShare>())) {
+      parts.push_back(
+          {share.logit, {Cell::fixed(share.weight, 4), layer + 1, share.head + 1, share.slot}});
+      if (!readers) continue;
+      const auto read = readers->of(layer, share.head, share.slot);
+      parts.back().row.push_back(
+          read.empty() ? ""
+                       : text.place(read.front().before, read.front().token, read.front().next));
+    }
+  if (parts.empty()) return;
   std::vector<std::string> columns = {"logit", "weight", "layer", "head", "slot"};
   if (readers) columns.push_back("used most at -> what came next");
-  Table table("Learned slots that count most", columns);
-  for (const auto& [layer, share] : slots) {
-    std::vector<Cell> row = {Cell::fixed(share.logit, 4), Cell::fixed(share.weight, 4), layer + 1,
-                             share.head + 1, share.slot};
-    if (readers) {
-      const auto read = readers->of(layer, share.head, share.slot);
-      row.push_back(read.empty()
-                        ? ""
-                        : text.place(read.front().before, read.front().token, read.front().next));
-    }
-    table.add_row(row);
-  }
-  fmt::print("\n{}", table.text());
+  fmt::print("\n");
+  print_strongest(Table("Learned slots that count most", columns), std::move(parts), count);
   if (!readers)
     fmt::print(
         "\nWhere these slots are used most: tessera inspect --slots, with the training text.\n");
@@ -198,12 +192,7 @@ void print_inspection(const Inspection& inspection, const InspectedText& text,
   if (inspection.biases != 0) parts.add_row({"biases", Cell::fixed(inspection.biases, 4)});
   fmt::print("{}\n", parts.text());
 
-  Table table("Memories of this text that count most",
-              {"logit", "weight", "layer", "head", "position", "stored at -> what came next"});
-  for (const auto& [layer, head, share] : strongest(memories_of(inspection), memories))
-    table.add_row({Cell::fixed(share.logit, 4), Cell::fixed(share.weight, 4), layer + 1, head,
-                   share.position, text.place(share.position)});
-  fmt::print("{}", table.text());
+  print_memories(inspection, text, memories);
   print_slots(inspection, text, readers, memories);
 }
 
