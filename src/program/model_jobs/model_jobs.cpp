@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "program/web/inspection_page.h"
 #include "tessera/base/error.h"
 #include "tessera/infer/inspection.h"
 #include "tessera/model/language_model.h"
@@ -133,7 +132,7 @@ InspectionPage::Answer InspectionPage::run(const ModelFolder& folder,
     inspections.push_back(inspect(*folder.model, tokens, position, {.memories = kPageMemories}));
     on_progress(position + 2, count);
   }
-  return {count, web::inspection_page(title, tokens, inspections, folder)};
+  return {count, inspection_page(title, tokens, inspections, folder)};
 }
 
 config::Json InspectionPage::Answer::json() const {

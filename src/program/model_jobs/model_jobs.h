@@ -157,4 +157,10 @@ struct InspectionPage {
   Answer run(const ModelFolder& folder, const OnProgress& on_progress) const;
 };
 
+/// The page: one HTML file that opens offline, on which every token of the text shows the memories
+/// behind it, as the program's page does. inspections: of the tokens from the second one on, by the
+/// folder's model.
+std::string inspection_page(const std::string& title, const Tokens& text,
+                            const std::vector<Inspection>& inspections, const ModelFolder& folder);
+
 }  // namespace tessera::jobs

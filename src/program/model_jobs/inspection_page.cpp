@@ -1,20 +1,18 @@
-#include "program/web/inspection_page.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "program/model_jobs/model_jobs.h"
 #include "program/web/web_files.h"
-#include "tessera/infer/inspection.h"
 #include "tessera/report/text.h"
 
-namespace tessera::web {
+namespace tessera::jobs {
 namespace {
 
 using config::Json;
 
-constexpr size_t kSlotReaders = 3;  // shown of each slot
+constexpr size_t kShownReaders = 3;  // of each slot
 
 /// The modules of the page, each behind those that it imports.
 constexpr const char* kModules[] = {"/dom.js",         "/words.js",        "/token_bytes.js",
@@ -51,7 +49,7 @@ everything it shows and loads nothing.</p>
 )";
 
 std::string_view web_file(std::string_view path) {
-  return std::ranges::find(web_files(), path, &WebFile::path)->content;
+  return std::ranges::find(web::web_files(), path, &web::WebFile::path)->content;
 }
 
 /// The lines of a module as a part of one script, which holds the modules that it imports, too.
@@ -79,12 +77,13 @@ std::string script_data(const Json& json) {
 
 std::string inspection_page(const std::string& title, const Tokens& text,
                             const std::vector<Inspection>& inspections, const ModelFolder& folder) {
-  Json data = {{"tokens", json_of(text, folder.tokenizer)}, {"inspections", Json::array()}};
+  Json data = {{"tokens", tessera::json_of(text, folder.tokenizer)},
+               {"inspections", Json::array()}};
   for (const Inspection& inspection : inspections)
-    data["inspections"].push_back(json_of(inspection, folder.tokenizer));
+    data["inspections"].push_back(tessera::json_of(inspection, folder.tokenizer));
   if (folder.slot_readers)
     data["slot_readers"] =
-        slot_readers_json(*folder.slot_readers, inspections, folder.tokenizer, kSlotReaders);
+        slot_readers_json(*folder.slot_readers, inspections, folder.tokenizer, kShownReaders);
   std::string script;
   for (const char* module : kModules) script += part_of_script(web_file(module));
   return fmt::format(fmt::runtime(kPage), fmt::arg("model", escape_markup(title)),
@@ -92,4 +91,4 @@ std::string inspection_page(const std::string& title, const Tokens& text,
                      fmt::arg("data", script_data(data)));
 }
 
-}  // namespace tessera::web
+}  // namespace tessera::jobs

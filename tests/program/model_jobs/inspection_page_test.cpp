@@ -1,9 +1,9 @@
-#include "program/web/inspection_page.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tessera::web {
+#include "program/model_jobs/model_jobs.h"
+
+namespace tessera::jobs {
 namespace {
 
 using ::testing::HasSubstr;
@@ -28,4 +28,4 @@ TEST(InspectionPage, HoldsTheTextItsInspectionsAndTheModulesOfThePage) {
 }
 
 }  // namespace
-}  // namespace tessera::web
+}  // namespace tessera::jobs
