@@ -152,11 +152,21 @@ TEST(StreamingSession, EqualPromptsAreSequencesOfTheirOwn) {
   expect_recomputed(*model, session, session.step({1, 2, 3, 4}));
 }
 
+TEST(StreamingSession, WhatAnEmptyOneReadsBeginsItsSequences) {
+  const auto model = test::tiny_mosaic();
+  StreamingSession session(*model, Reading::kStreaming), other(*model, Reading::kStreaming);
+  const at::Tensor logits = session.read({some_text(4, 1), some_text(4, 2)});
+  EXPECT_TRUE(logits.equal(other.add({some_text(4, 1), some_text(4, 2)})));
+  EXPECT_EQ(session.tokens(), other.tokens());
+  expect_recomputed(*model, session, session.step({1, 2}));
+}
+
 TEST(StreamingSession, RefusesBadArgumentsAndStaysAsItWas) {
   const auto model = test::tiny_mosaic();
   EXPECT_THROW(StreamingSession(*model, Reading::kWindowed, {4}), UsageError);
   StreamingSession session(*model, Reading::kStreaming);
   EXPECT_THROW(session.step({}), UsageError);
+  EXPECT_THROW(session.read({{}}), UsageError);
   EXPECT_THROW(session.add({{1, 2}, {}}), UsageError);
   EXPECT_THROW(session.add({{1, kVocabulary}}), UsageError);
   EXPECT_EQ(session.add({}).sizes(), (at::IntArrayRef{0, kVocabulary}));

@@ -132,10 +132,7 @@ class Session {
     if (text.empty() && !session_.tokens().empty()) return;
     const Tokens ids = folder_.encode_prompt(text);
     check_window(command_, folder_, session_.reading(), length() + std::ssize(ids) + most());
-    if (session_.tokens().empty())
-      session_.add({ids});
-    else
-      session_.read({ids});
+    session_.read({ids});
   }
   Generation go_on(const OnToken& on_token, uint64_t sequence = 0) {
     check_window(command_, folder_, session_.reading(), length() + most());

@@ -22,10 +22,7 @@ class ModelPrompt : public PromptReading {
   bool advance(int64_t tokens) override {
     const size_t count = std::min<size_t>(tokens, prompt_.size() - read_);
     const Tokens part(prompt_.begin() + read_, prompt_.begin() + read_ + count);
-    if (read_ == 0)
-      session_.add({part});
-    else if (count > 0)
-      session_.read({part});
+    if (count > 0) session_.read({part});
     read_ += count;
     return read_ == prompt_.size();
   }

@@ -40,7 +40,7 @@ std::optional<Written> WrittenText::next() {
   const Turn turn(model_.turns);
   if (ended_) return {};
   const at::Tensor logits =
-      (unread_ ? session_.step({*unread_}) : session_.add({prompt_})).contiguous();  // [1, V]
+      session_.read({unread_ ? Tokens{*unread_} : prompt_}).contiguous();  // [1, V]
   Written written = writer_.draw({logits.data_ptr<float>(), static_cast<size_t>(logits.size(1))},
                                  session_.tokens().front());
   unread_ = written.token->token;
@@ -56,10 +56,7 @@ void OpenSession::read(const std::string& text) {
   const Tokens more = model_->folder.encode(text);
   check_argument(!more.empty(), "the text is empty; there is nothing to read");
   const Turn turn(model_->turns);
-  if (session_.tokens().empty())
-    session_.add({more});
-  else
-    session_.read({more});
+  session_.read({more});
 }
 
 Generation OpenSession::generate(const WritingOptions& options,

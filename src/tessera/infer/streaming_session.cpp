@@ -175,12 +175,13 @@ at::Tensor StreamingSession::step(const Tokens& tokens) {
 
 at::Tensor StreamingSession::read(const std::vector<Tokens>& more) {
   at::NoGradGuard no_grad;
-  TESSERA_CHECK(more.size() == tokens_.size() && !more.empty(), "StreamingSession: got tokens ",
-                "for ", more.size(), " sequences of ", tokens_.size());
+  TESSERA_CHECK(!more.empty() && (tokens_.empty() || more.size() == tokens_.size()),
+                "StreamingSession: got tokens for ", more.size(), " sequences of ", tokens_.size());
   for (const auto& tokens : more)
     TESSERA_CHECK(!tokens.empty() && tokens.size() == more.front().size(), "StreamingSession: got ",
                   tokens.size(), " tokens for one sequence and ", more.front().size(),
                   " for another; expected as many for each, at least one");
+  if (tokens_.empty()) return add(more);
   if (streams(longest_of(tokens_) + more.front().size())) {
     logits_ = read_on(more);
   } else {

@@ -64,8 +64,9 @@ class StreamingSession {
   /// Goes on with the sequences of another session of the same model, reading and bound, too,
   /// behind its own. Throws UsageError where it is of another.
   void append(StreamingSession&& other);
-  /// Reads more tokens of every sequence, of each equally many; returns logits(). Throws
-  /// UsageError unless there are such, and what add() throws; the session is then as before.
+  /// Reads more tokens of every sequence, of each equally many; returns logits(). In an empty
+  /// session they begin its sequences. Throws UsageError unless there are such, and what add()
+  /// throws; the session is then as before.
   at::Tensor read(const std::vector<Tokens>& more);
   /// The same for one token of every sequence.
   at::Tensor step(const Tokens& tokens);
