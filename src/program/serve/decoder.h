@@ -77,7 +77,7 @@ class Decoder {
 std::unique_ptr<Decoder> decoder_of(std::shared_ptr<LanguageModel> model,
                                     std::shared_ptr<MemoryBudget> memory);
 /// A store's texts: the next token's probabilities are those of its decoder after the last tokens
-/// of the text, as many as the longest window has (LikelihoodDecoder::probabilities).
+/// of the text, as many as the longest window has (store::StoreReader::predict).
 std::unique_ptr<Decoder> decoder_of(std::shared_ptr<ServedStore> store);
 
 }  // namespace tessera::serve
