@@ -103,14 +103,6 @@ int run_program(int argc, char** argv, const std::function<void(Verb&)>& add_ver
   }
 }
 
-void check_typed(std::string_view option, const std::function<void()>& encode) {
-  try {
-    encode();
-  } catch (const DataError& error) {
-    throw UsageError("{}: {}", option, error.what());
-  }
-}
-
 void print_version() {
   fmt::print("{}\n", version_line());
 }

@@ -76,10 +76,6 @@ class JobBar {
   Clock::time_point started_ = Clock::now();  // that part
 };
 
-/// Calls `encode` on a text that was typed for this option. Throws UsageError where it throws
-/// DataError: what was typed and cannot be encoded is wrong usage, in a file it is bad data.
-void check_typed(std::string_view option, const std::function<void()>& encode);
-
 /// What --set says, "key=value" each, as a configuration.
 config::Json with_settings(const std::vector<std::string>& settings);
 

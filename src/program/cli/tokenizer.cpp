@@ -101,7 +101,7 @@ void run_encode(EncodeOptions& options) {
     options.job.text = read_input(options.input);
     encode();
   } else {
-    check_typed("--text", encode);
+    jobs::on_given_text(encode, "--text: ");
   }
   if (options.json)
     fmt::print("{}\n", config::Json(ids).dump());

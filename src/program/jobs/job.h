@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tessera/base/config.h"
+#include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/store/ledger.h"
 
@@ -32,6 +33,18 @@ store::Metadata parse_metadata(const std::string& field, const std::vector<std::
 
 /// The first second of a day "2026-03-01" (UTC). Throws UsageError on other texts.
 int64_t parse_day(const std::string& field, const std::string& day);
+
+/// What `work` gives, which encodes texts that were typed or passed. Throws UsageError where it
+/// throws DataError: such a text that cannot be encoded is wrong usage, in a file it is bad data.
+/// before: begins the message.
+template <typename Work>
+auto on_given_text(const Work& work, std::string_view before = "") {
+  try {
+    return work();
+  } catch (const DataError& error) {
+    throw UsageError("{}{}", before, error.what());
+  }
+}
 
 /// JSON on one line, without its end; bytes that are not UTF-8 become U+FFFD.
 std::string json_line(const config::Json& json);

@@ -91,7 +91,7 @@ void run_generate(GenerateArguments& options) {
   const ModelFolder folder = ModelFolder::load(command.model, command.placement);
   if (options.prompt_files.empty())
     for (const auto& prompt : command.prompts)
-      check_typed("--prompt", [&] { folder.encode(prompt); });
+      jobs::on_given_text([&] { folder.encode(prompt); }, "--prompt: ");
   GenerateOptions& generate = command.generate;
   for (const auto& [token, bias] : generate.sampling.logit_bias)
     if (token < 0 || token >= folder.model->vocabulary())

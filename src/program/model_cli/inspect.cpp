@@ -240,10 +240,10 @@ void run_inspect(InspectArguments& options) {
       options.model, {.weights = ops::WeightType::kFloat32, .device = options.device});
   jobs::Inspect& job = options.job;
   if (options.file.empty())
-    check_typed("--text", [&] { folder.encode(job.text); });
+    jobs::on_given_text([&] { folder.encode(job.text); }, "--text: ");
   else
     job.text = text_of_file(options.file);
-  check_typed("--token", [&] { folder.encode(job.token); });
+  jobs::on_given_text([&] { folder.encode(job.token); }, "--token: ");
   if (options.slots) return measure_slots(options, folder);
   if (!options.page.empty()) return write_page(options, folder);
   const auto answer = job.run(folder, [](int64_t, int64_t) {});

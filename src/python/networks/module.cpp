@@ -18,17 +18,6 @@ namespace {
 
 using config::Json;
 
-/// Calls `work` on texts that Python gave. Throws UsageError where it throws DataError: a text that
-/// was given and cannot be encoded is a wrong argument, in a file it is bad data.
-template <typename Work>
-auto on_given_text(const Work& work) {
-  try {
-    return work();
-  } catch (const DataError& error) {
-    throw UsageError("{}", error.what());
-  }
-}
-
 template <typename Job>
 Json work(OpenModel& model, const Json& request, const jobs::OnProgress& on_progress) {
   const Turn turn(model.turns);
@@ -36,9 +25,9 @@ Json work(OpenModel& model, const Json& request, const jobs::OnProgress& on_prog
   if constexpr (std::same_as<Job, jobs::Evaluate>)  // of files
     return job.run(model.folder, on_progress).json();
   else if constexpr (requires { job.run(model.folder.tokenizer); })
-    return on_given_text([&] { return job.run(model.folder.tokenizer).json(); });
+    return jobs::on_given_text([&] { return job.run(model.folder.tokenizer).json(); });
   else
-    return on_given_text([&] { return job.run(model.folder, on_progress).json(); });
+    return jobs::on_given_text([&] { return job.run(model.folder, on_progress).json(); });
 }
 
 constexpr std::string_view kPaths[] = {"data"};
@@ -78,7 +67,7 @@ PYBIND11_MODULE(_networks, module) {
       .def("read",
            [](OpenSession& session, const py::object& given) {
              const std::string text = text_of(given);
-             without_gil([&] { on_given_text([&] { session.read(text); }); });
+             without_gil([&] { tessera::jobs::on_given_text([&] { session.read(text); }); });
            })
       .def("tokens", &OpenSession::tokens, releases_gil)
       .def("fork", &OpenSession::fork, releases_gil)
@@ -116,7 +105,7 @@ PYBIND11_MODULE(_networks, module) {
             const auto job = read_job<tessera::jobs::Generate>(json_of(request));
             std::unique_ptr<WrittenText> text;
             without_gil([&] {
-              on_given_text(
+              tessera::jobs::on_given_text(
                   [&] { text = std::make_unique<WrittenText>(model, job.prompt, job.options); });
             });
             return text;
