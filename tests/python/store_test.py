@@ -290,6 +290,10 @@ def test_progress_is_told_and_may_raise(store):
     calls = []
     store.verify(progress=lambda done, of: calls.append((done, of)))
     assert calls and all(0 <= done <= of for done, of in calls)
+    shares = []
+    store.memorize("new.txt", "Nevermore. " * 10, progress=lambda done, of: shares.append(done / of))
+    assert shares[-1] == 1
+    store.forget("new.txt")
 
     def refuse(done, of):
         raise KeyError("enough")

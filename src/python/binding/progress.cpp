@@ -38,12 +38,12 @@ void hear_signals() {
 jobs::OnProgress progress_to(py::handle function) {
   return [function, next = Clock::time_point{}](int64_t done, int64_t of) mutable {
     const auto now = Clock::now();
-    if (now < next && done < of) return;
+    if (now < next && (done < of || of == 0)) return;
     next = now + kBetweenLooks;
     const py::gil_scoped_acquire gil;
     try {
       if (PyErr_Occurred() != nullptr || PyErr_CheckSignals() != 0) throw py::error_already_set();
-      if (!function.is_none()) function(done, of);
+      if (of > 0 && !function.is_none()) function(done, of);
     } catch (py::error_already_set& error) {
       error.restore();
       throw Interrupted("interrupted");
