@@ -164,6 +164,7 @@ void run_ask(const RecallCommand<jobs::Ask>& command) {
     return static_cast<bool>(std::getline(std::cin, line));
   };
   while (read()) {
+    if (line.ends_with('\r')) line.pop_back();  // of a file from Windows
     if (line.empty()) continue;
     try {
       answer_prompt(line);

@@ -81,7 +81,7 @@ TEST_F(MemoQuestions, AsksLineByLine) {
   const std::string store = create();
   done({"memorize", store, path("poems")});
   const Outcome run = memo({"ask", store, "--tokens", "5"},
-                           {.input = "Once upon a midnight\nx\n\nlittle lamb who\n"});
+                           {.input = "Once upon a midnight\r\nx\n\r\nlittle lamb who\n"});
   EXPECT_EQ(run.status, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("Once upon a midnight drea\n"));
   EXPECT_THAT(run.out, HasSubstr("Little Lamb who made\n"));
