@@ -62,6 +62,8 @@ size_t write_documents(const TextSource& source, const std::filesystem::path& fo
 void run_text(const TextOptions& options) {
   if (options.out.empty() == options.documents.empty())
     throw UsageError("data text: give either --out FILE or --documents FOLDER");
+  if (options.path.empty() && !options.suffix.empty())
+    throw UsageError("data text: --suffix chooses among the files of a folder; name the folder");
   const TextSource source = options.path.empty()
                                 ? TextSource::automatic("runs/cache")
                                 : TextSource::from_path(options.path, options.suffix);

@@ -134,6 +134,7 @@ TEST_F(TokenizerVerb, DataTextJoinsTheFilesOfAFolder) {
                  ".none");
   expect_refused(tessera({"data", "text", path("texts/b.txt"), "--suffix", ".txt", "--out", "x"}),
                  2, "b.txt is a file; a suffix ('.txt') chooses among the files of a folder");
+  expect_refused(tessera({"data", "text", "--suffix", ".txt", "--out", "x"}), 2, "name the folder");
 }
 
 TEST_F(TokenizerVerb, DataTextWritesEachDocumentAsAFile) {
