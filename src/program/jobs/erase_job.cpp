@@ -223,6 +223,10 @@ Erase::Answer Erase::run(const fs::path& store, const OnNews& on_news,
   if (dry_run) return answer;
   if (answer.documents.empty() && answer.forgotten_earlier.empty())
     throw UsageError("no document matches; nothing is forgotten");
+  if (answer.documents.empty() && !certificate.empty())
+    throw UsageError(
+        "no document matches, and of those that were forgotten earlier no certificate can be made; "
+        "without certificate, their text is erased");
   on_news.begins(kDoing);
   forget(store, answer.documents, on_news, on_progress);
   if (certificate.empty()) return answer;

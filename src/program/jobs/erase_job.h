@@ -68,7 +68,8 @@ struct Erase {
     std::function<void(const Forget::Answer&)> forgotten = [](const Forget::Answer&) {};
     std::function<void(std::string_view doing)> begins = [](std::string_view) {};
   };
-  /// Throws UsageError where nothing is asked for or no document fits, before any is forgotten;
+  /// Throws UsageError where nothing is asked for or no document fits, before any is forgotten (one
+  /// that was forgotten earlier fits where no certificate is asked for: its text is erased now);
   /// Interrupted where on_progress does: then what was told is forgotten, and the rest is kept; no
   /// certificate is written.
   Answer run(const std::filesystem::path& store, const OnNews& on_news,

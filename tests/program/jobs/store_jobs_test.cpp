@@ -332,6 +332,18 @@ TEST_F(StoreJobs, ACertificateIsRefusedWhereTheSameTextStays) {
   EXPECT_TRUE(erase.run(store(), kSilent).certificate);
 }
 
+TEST_F(StoreJobs, NoCertificateIsMadeOfWhatWasForgottenEarlier) {
+  { MemoWriter(store()).forget("raven"); }
+  Erase erase{.ids = {"raven"}, .certificate = (folder_ / "raven.json").native()};
+  EXPECT_THAT(message_of<UsageError>([&] { erase.run(store(), kSilent); }),
+              HasSubstr("no certificate can be made"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "raven.json"));
+  EXPECT_EQ(MemoStore(store()).ledger().unerased(), std::vector<std::string>{"raven"});
+  erase.certificate.clear();
+  EXPECT_EQ(erase.run(store(), kSilent).forgotten_earlier, std::vector<std::string>{"raven"});
+  EXPECT_FALSE(MemoStore(store()).ledger().erasure_pending());
+}
+
 TEST_F(StoreJobs, AnErasureThatIsStoppedBeforeItsCertificateIsInTheHistory) {
   History{.begin = true}.run(store(), kSilent);
   const Erase erase{.ids = {"raven"}, .certificate = (folder_ / "raven.json").native()};
