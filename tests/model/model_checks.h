@@ -21,26 +21,6 @@
 
 namespace tessera::test {
 
-/// Outputs of the next inputs; `state` becomes the one after them.
-inline at::Tensor go_on(SequenceModel& model, const at::Tensor& inputs, SequenceState& state) {
-  SequenceOutput read = model.read(inputs, std::move(state));
-  state = std::move(read.state);
-  return read.outputs;
-}
-
-/// Outputs of all inputs, read from `state` on in pieces of these lengths.
-inline at::Tensor read_in_pieces(SequenceModel& model, const at::Tensor& all,
-                                 const std::vector<int64_t>& lengths, SequenceState state) {
-  std::vector<at::Tensor> pieces;
-  int64_t first = 0;
-  for (const int64_t length : lengths) {
-    pieces.push_back(go_on(model, all.narrow(1, first, length), state));
-    first += length;
-  }
-  EXPECT_EQ(first, all.size(1));
-  return at::cat(pieces, 1);
-}
-
 /// The state's tensors, written to a file and read from it.
 inline TensorFile through_a_file(const SequenceState& state) {
   const TemporaryFolder folder;
@@ -85,39 +65,11 @@ std::shared_ptr<Model> double_model(const Config& config) {
   return model;
 }
 
-/// The model draws the same parameters from equal seeds, others from another seed.
-inline void expect_parameters_of_seeds(SequenceModel& model) {
-  const auto parameters_of = [&](uint64_t seed) {
-    model.initialise(seed);
-    std::vector<at::Tensor> copies;
-    for (const auto& parameter : model.parameters()) copies.push_back(parameter.detach().clone());
-    return copies;
-  };
-  const auto one = parameters_of(7), other = parameters_of(8), again = parameters_of(7);
-  bool differs = false;
-  for (size_t i = 0; i < one.size(); ++i) {
-    EXPECT_TRUE(one[i].equal(again[i])) << i;
-    differs |= !one[i].equal(other[i]);
-  }
-  EXPECT_TRUE(differs);
-}
-
 inline void expect_equal_parameters(const torch::nn::Module& actual,
                                     const torch::nn::Module& expected) {
   const auto parameters = actual.named_parameters();
   for (const auto& item : expected.named_parameters())
     EXPECT_TRUE(item.value().equal(parameters[item.key()])) << item.key();
-}
-
-/// The kind knows the model's shapes from its hyper-parameters.
-inline void expect_shapes_are_known(const SequenceModel& model) {
-  const auto shapes = parameter_shapes(model.kind(), model.hyper_parameters());
-  const auto expected = parameter_shapes(model);
-  ASSERT_EQ(shapes.size(), expected.size());
-  for (size_t i = 0; i < shapes.size(); ++i) {
-    EXPECT_EQ(shapes[i].name, expected[i].name);
-    EXPECT_EQ(shapes[i].shape, expected[i].shape) << shapes[i].name;
-  }
 }
 
 /// The first loss below `goal` that updates by Adam come to, or the last one of so many.

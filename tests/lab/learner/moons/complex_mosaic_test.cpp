@@ -212,10 +212,10 @@ TEST(ComplexMosaic, RefusesImpossibleSizes) {
 
 namespace test {
 
-INSTANTIATE_TEST_SUITE_P(Forms, RecurrentNetworkTest,
-                         testing::Values(NetworkForm{"complex_mosaic", "complex_mosaic",
-                                                     R"(, "heads": 2, "channels": 8)"}),
-                         [](const auto& info) { return std::string(info.param.name); });
+constexpr ModelForm kComplexMosaic = {"complex_mosaic", "complex_mosaic",
+                                      R"(, "heads": 2, "channels": 8)"};
+INSTANTIATE_TEST_SUITE_P(Networks, SequenceModelTest, testing::Values(kComplexMosaic), name_of);
+INSTANTIATE_TEST_SUITE_P(Forms, RecurrentNetworkTest, testing::Values(kComplexMosaic), name_of);
 
 }  // namespace test
 }  // namespace tessera

@@ -1,12 +1,13 @@
-#include "tessera/model/language_model.h"
+// The models of the library, held against what all models promise.
 
 #include "tessera/model/gpt.h"
 #include "tests/model/language_model_suite.h"
+#include "tests/model/recurrent_network_suite.h"
 
 namespace tessera::test {
 namespace {
 
-constexpr LanguageModelForm kLanguageModels[] = {
+constexpr ModelForm kLanguageModels[] = {
     {"mosaic_paper", "memory_mosaic", R"(, "heads": 2, "persistent_slots": 6)"},
     {"mosaic_nano", "memory_mosaic",
      R"(, "heads": 2, "persistent_slots": 6, "parameterisation": "nano", "bias": true)"},
@@ -18,8 +19,16 @@ constexpr LanguageModelForm kLanguageModels[] = {
     {"gpt_alibi", "gpt", R"(, "heads": 2, "positions": "alibi", "gelu": "tanh")"},
 };
 
-INSTANTIATE_TEST_SUITE_P(Forms, LanguageModelTest, testing::ValuesIn(kLanguageModels),
-                         [](const auto& info) { return std::string(info.param.name); });
+constexpr ModelForm kNetworks[] = {
+    {"stm", "stm", R"(, "slots": 3, "width": 6, "distilled": 7, "readout": 5, "hidden": 8)"},
+    {"stm_paper", "stm", R"(, "slots": 3, "width": 6, "distilled": 7, "variant": "paper")"},
+};
+
+INSTANTIATE_TEST_SUITE_P(LanguageModels, SequenceModelTest, testing::ValuesIn(kLanguageModels),
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(Networks, SequenceModelTest, testing::ValuesIn(kNetworks), name_of);
+INSTANTIATE_TEST_SUITE_P(Forms, LanguageModelTest, testing::ValuesIn(kLanguageModels), name_of);
+INSTANTIATE_TEST_SUITE_P(Forms, RecurrentNetworkTest, testing::ValuesIn(kNetworks), name_of);
 
 TEST(ModelKinds, AreAddedOnce) {
   EXPECT_THROW(add_model_kinds({gpt_kind()}), UsageError);
