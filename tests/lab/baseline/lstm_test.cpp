@@ -113,20 +113,17 @@ TEST(LstmLayer, AgreesWithTorchInValuesAndGradients) {
 }
 
 TEST(LstmLayer, GradientsAreTheNumericalOnes) {
-  const LstmLayer layer = layer_of(2, 3);
-  std::vector<at::Tensor> inputs = {drawn_floats({2, 4, 2}, 20), drawn_floats({2, 3}, 21),
-                                    drawn_floats({2, 3}, 22),    layer->input_weight,
-                                    layer->recurrent_weight,     layer->bias};
-  for (auto& input : inputs) input = input.detach().to(at::kDouble).requires_grad_();
-  const auto outputs = [](const std::vector<at::Tensor>& inputs) {
-    LstmLayer layer(2, 3, at::kMeta);
-    layer->input_weight = inputs[3];
-    layer->recurrent_weight = inputs[4];
-    layer->bias = inputs[5];
-    const auto sequence = layer->forward(inputs[0], inputs[1], inputs[2]);
+  LstmLayer layer = layer_of(2, 3);
+  layer->to(at::kDouble);
+  const auto outputs = [&](const std::vector<at::Tensor>& in) {
+    const auto sequence = layer->forward(in[0], in[1], in[2]);
     return at::cat({sequence.outputs.flatten(), sequence.cell.flatten()});
   };
-  EXPECT_TRUE(test::gradients_agree(outputs, inputs));
+  EXPECT_TRUE(test::gradients_agree(
+      outputs,
+      {test::drawn({2, 4, 2}, 20, 0.5).requires_grad_(),
+       test::drawn({2, 3}, 21, 0.5).requires_grad_(), test::drawn({2, 3}, 22, 0.5).requires_grad_(),
+       layer->input_weight, layer->recurrent_weight, layer->bias}));
 }
 
 TEST(Lstm, HasTheParametersOfItsEquations) {

@@ -87,13 +87,9 @@ TEST(RetNetBlock, ATokenReadsItselfFirstByHand) {
 
 TEST(RetNetBlock, GradientsAgreeWithCentralDifferences) {
   RetNetBlock block = test::drawn_block<RetNetBlock>(small_retnet());
-  const auto outputs = [&](const std::vector<at::Tensor>& in) {
-    block->query_key_value_gate->weight = in[1];
-    return block->forward(in[0], {});
-  };
-  const at::Tensor weight = block->query_key_value_gate->weight.detach().clone();
-  EXPECT_TRUE(test::gradients_agree(
-      outputs, {at::randn({1, 4, 8}, at::kDouble).requires_grad_(), weight.requires_grad_()}));
+  const auto outputs = [&](const std::vector<at::Tensor>& in) { return block->forward(in[0], {}); };
+  EXPECT_TRUE(test::gradients_agree(outputs, {at::randn({1, 4, 8}, at::kDouble).requires_grad_(),
+                                              block->query_key_value_gate->weight}));
 }
 
 TEST(RetNet, HasTheParametersOfItsEquations) {
