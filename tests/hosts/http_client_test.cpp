@@ -2,14 +2,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <stdexcept>
 #include <string>
 
 #include "tessera/base/error.h"
+#include "tests/support/free_port.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera::hosts {
@@ -32,25 +31,15 @@ TEST(Addresses, AreChecked) {
 /// A host that takes connections and says nothing.
 class SilentHost {
  public:
-  SilentHost() : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in address = {};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    auto* const place = reinterpret_cast<sockaddr*>(&address);
-    if (::bind(socket_, place, size) != 0 || ::listen(socket_, 8) != 0 ||
-        ::getsockname(socket_, place, &size) != 0)
-      throw std::runtime_error("no socket to listen at");
-    port_ = ntohs(address.sin_port);
-  }
-  ~SilentHost() { ::close(socket_); }
+  SilentHost() { ::listen(bound_.socket, 8); }
+  ~SilentHost() { ::close(bound_.socket); }
   SilentHost(const SilentHost&) = delete;
   SilentHost& operator=(const SilentHost&) = delete;
 
-  std::string address() const { return "http://127.0.0.1:" + std::to_string(port_) + "/s"; }
+  std::string address() const { return "http://127.0.0.1:" + std::to_string(bound_.port) + "/s"; }
 
  private:
-  int socket_, port_ = 0;
+  const test::BoundSocket bound_ = test::bound_socket();
 };
 
 TEST(HttpClient, GivesUpWhatIsNotWantedAnyMore) {

@@ -3,8 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/config.h"
-#include "tests/program/cli/tessera_program.h"
-#include "tests/program/serve/raw_client.h"
+#include "tests/program/cli/served_process.h"
 
 namespace tessera::cli {
 namespace {
@@ -111,13 +110,8 @@ TEST_F(ExecutableOnTexts, SaysThatAMappedFileWasShortened) {
   done({"memo", "create", store, "--dimension", "512"});
   done({"memo", "memorize", store, path("text.txt")});
   Process server(command_line({"serve", "--port", "0", "--store", "s=" + store}));
-  const std::string before = "http://127.0.0.1:";
-  std::string printed;
-  ASSERT_TRUE(server.wait_until([&] {
-    printed = server.output();
-    return printed.find(before) != std::string::npos && printed.ends_with('\n');
-  }));
-  const int port = std::stoi(printed.substr(printed.find(before) + before.size()));
+  const int port = served_port(server);
+  ASSERT_NE(port, 0);
   std::filesystem::resize_file(path("store/memory.safetensors"), 0);
   const serve::RawClient asking(port, serve::asking("POST", "/v1/stores/s/recall",
                                                     R"({"prompt": "the cat sees the river."})"));

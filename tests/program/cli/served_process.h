@@ -10,6 +10,18 @@
 
 namespace tessera::cli {
 
+/// The port at which a server says that it serves, once it does; 0 where it ended before.
+inline int served_port(Process& server) {
+  const std::string before = "http://127.0.0.1:";
+  std::string printed;
+  server.wait_until([&] {
+    printed = server.output();
+    return printed.find(before) != std::string::npos && printed.ends_with('\n');
+  });
+  const size_t address = printed.find(before);
+  return address == std::string::npos ? 0 : std::stoi(printed.substr(address + before.size()));
+}
+
 /// A server of one store, or of none where it is empty, in a copy of this process; `prepare` runs
 /// in it first.
 class ServedProcess {
@@ -27,14 +39,7 @@ class ServedProcess {
           return run_verbs(command);
         },
         ProcessOptions{});
-    const std::string before = "http://127.0.0.1:";
-    std::string printed;
-    process_->wait_until([&] {
-      printed = process_->output();
-      return printed.find(before) != std::string::npos && printed.back() == '\n';
-    });
-    const size_t address = printed.find(before);
-    if (address != std::string::npos) port_ = std::stoi(printed.substr(address + before.size()));
+    port_ = served_port(*process_);
   }
 
   int port() const { return port_; }

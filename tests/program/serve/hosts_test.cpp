@@ -1,6 +1,5 @@
 // Stores at several hosts that answer together as one store that holds all documents.
 
-#include <arpa/inet.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -12,11 +11,10 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "program/serve/server.h"
 #include "tessera/hosts/stores_of_hosts.h"
 #include "tessera/store/merge.h"
 #include "tessera/store/store_json.h"
-#include "tests/program/serve/tiny_service.h"
+#include "tests/program/serve/running_server.h"
 #include "tests/store/small_stores.h"
 #include "tests/support/free_port.h"
 
@@ -31,30 +29,24 @@ std::string address_of(int port) {
   return "http://127.0.0.1:" + std::to_string(port) + "/v1/stores/part";
 }
 
+/// A service of one store.
+struct PartService : Service {
+  explicit PartService(const std::filesystem::path& folder) {
+    models.add_store("part", folder.native(), {});
+  }
+};
+
 /// A server of one store.
 class PartServer {
  public:
-  explicit PartServer(const std::filesystem::path& folder, ServerOptions options = {}) {
-    options.http.port = 0;
-    service_.models.add_store("part", folder.native(), {});
-    server_.emplace(service_, options);
-    address_ = address_of(server_->port());
-    thread_ = std::thread([this] { server_->run(); });
-  }
-  ~PartServer() { stop(); }
-  void stop() {
-    if (!server_) return;
-    server_->stop();
-    thread_.join();
-    server_.reset();  // closes the port
-  }
-  const std::string& address() const { return address_; }
+  explicit PartServer(const std::filesystem::path& folder, const ServerOptions& options = {})
+      : service_(folder), server_(service_, options) {}
+  void stop() { server_.stop(); }
+  std::string address() const { return address_of(server_.port()); }
 
  private:
-  Service service_;
-  std::optional<Server> server_;
-  std::string address_;
-  std::thread thread_;
+  PartService service_;
+  ServerInThread server_;
 };
 
 std::string as_http(const Response& response) {
@@ -70,31 +62,22 @@ using Alter = std::function<std::string(const std::string& path, const Response&
 /// A host with a store whose answers are altered on their way.
 class AlteringHost {
  public:
-  AlteringHost(const std::filesystem::path& folder, Alter alter) : alter_(std::move(alter)) {
-    service_.models.add_store("part", folder.native(), {});
-    router_ = routes_of(service_);
-    listening_ = ::socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in address = {};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    ::bind(listening_, reinterpret_cast<sockaddr*>(&address), size);
-    ::getsockname(listening_, reinterpret_cast<sockaddr*>(&address), &size);
-    ::listen(listening_, 8);
-    port_ = ntohs(address.sin_port);
+  AlteringHost(const std::filesystem::path& folder, Alter alter)
+      : alter_(std::move(alter)), service_(folder), router_(routes_of(service_)) {
+    ::listen(bound_.socket, 8);
     thread_ = std::thread([this] { serve(); });
   }
   ~AlteringHost() {
     stopping_ = true;
-    ::shutdown(listening_, SHUT_RDWR);
+    ::shutdown(bound_.socket, SHUT_RDWR);
     thread_.join();
-    ::close(listening_);
+    ::close(bound_.socket);
   }
-  std::string address() const { return address_of(port_); }
+  std::string address() const { return address_of(bound_.port); }
 
  private:
   void serve() {
-    for (int client; (client = ::accept(listening_, nullptr, nullptr)) >= 0; ::close(client))
+    for (int client; (client = ::accept(bound_.socket, nullptr, nullptr)) >= 0; ::close(client))
       while (!stopping_ && answer_one(client)) {
       }
   }
@@ -127,9 +110,9 @@ class AlteringHost {
   }
 
   Alter alter_;
-  Service service_;
+  PartService service_;
   Router router_;
-  int listening_ = -1, port_ = 0;
+  const test::BoundSocket bound_ = test::bound_socket();
   std::atomic<bool> stopping_ = false;
   std::thread thread_;
 };

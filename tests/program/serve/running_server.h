@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -11,33 +12,47 @@
 
 namespace tessera::serve {
 
-/// A server of a tiny service, in a thread.
+/// A server of a service at any free port, in a thread.
+class ServerInThread {
+ public:
+  ServerInThread(Service& service, ServerOptions options, Server::OnAnswer on_answer = {}) {
+    options.http.port = 0;
+    server_.emplace(service, options, std::move(on_answer));
+    port_ = server_->port();
+    thread_ = std::thread([this] { server_->run(); });
+  }
+  ~ServerInThread() { stop(); }
+  /// Also closes the port.
+  void stop() {
+    if (!server_) return;
+    server_->stop();
+    thread_.join();
+    server_.reset();
+  }
+  int port() const { return port_; }
+
+ private:
+  std::optional<Server> server_;
+  int port_ = 0;
+  std::thread thread_;
+};
+
+/// A server of a tiny service.
 class Running {
  public:
-  explicit Running(ServerOptions options = {}, const EngineOptions& engine = {},
+  explicit Running(const ServerOptions& options = {}, const EngineOptions& engine = {},
                    Server::OnAnswer on_answer = {})
-      : tiny(engine),
-        server(tiny.service, any_port(options), std::move(on_answer)),
-        thread([this] { server.run(); }) {}
-  ~Running() { stop(); }
-  void stop() {
-    server.stop();
-    if (thread.joinable()) thread.join();
-  }
-  int port() const { return server.port(); }
+      : tiny(engine), server_(tiny.service, options, std::move(on_answer)) {}
+  void stop() { server_.stop(); }
+  int port() const { return server_.port(); }
   /// The answer to one request, on a connection of its own.
   Answer ask(std::string_view bytes) const { return RawClient(port(), bytes).answer(); }
   const EngineCounts& counts() { return tiny.service.models.find("mosaic")->engine->counts(); }
 
   TinyService tiny;
-  Server server;
-  std::thread thread;
 
  private:
-  static ServerOptions any_port(ServerOptions options) {
-    options.http.port = 0;
-    return options;
-  }
+  ServerInThread server_;
 };
 
 /// Whether it becomes true within a minute or more, which only ends a test that hangs.
