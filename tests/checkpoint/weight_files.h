@@ -1,7 +1,6 @@
 #pragma once
 
 #include <ATen/ATen.h>
-#include <ATen/core/grad_mode.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,6 +11,8 @@
 #include "tessera/base/file.h"
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/model/model_kind.h"
+#include "tests/model/model_checks.h"
+#include "tests/support/shake.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera::test {
@@ -26,15 +27,14 @@ class WeightFiles : public testing::Test {
                       "dropout": 0)" +
                       fields + "}",
                   "test"));
-    at::NoGradGuard no_grad;
-    for (auto& parameter : model->parameters()) parameter.add_(at::randn_like(parameter));
+    shake(*model, 1);
     return model;
   }
 
   static void expect_same(const SequenceModel& actual, const SequenceModel& expected) {
-    const auto ours = actual.named_parameters(), theirs = expected.named_parameters();
-    ASSERT_EQ(ours.size(), theirs.size());
-    for (const auto& item : theirs) EXPECT_TRUE(ours[item.key()].equal(item.value())) << item.key();
+    EXPECT_EQ(actual.kind(), expected.kind());
+    EXPECT_EQ(actual.hyper_parameters(), expected.hyper_parameters());
+    expect_equal_parameters(actual, expected);
   }
 
   /// Runs `action`, which must throw a DataError with these words.
@@ -42,6 +42,17 @@ class WeightFiles : public testing::Test {
   static void expect_data_error(Action&& action, const std::vector<std::string>& words) {
     const std::string message = message_of<DataError>(action);
     for (const auto& word : words) EXPECT_THAT(message, testing::HasSubstr(word));
+  }
+
+  /// What imports a file in this format after `change` to it.
+  template <typename Change>
+  auto importing(const char* format, const TensorFile& file, Change change) const {
+    return [this, format, changed = file, change]() mutable {
+      change(changed);
+      save_tensors(folder_ / "wrong.safetensors", {changed.tensors.begin(), changed.tensors.end()},
+                   changed.metadata);
+      import_weights(format, folder_ / "wrong.safetensors");
+    };
   }
 
   /// Saves a model, changes its config.json, and returns the folder.

@@ -17,6 +17,7 @@
 #include "tessera/model/model_kind.h"
 #include "tessera/model/sequence_model.h"
 #include "tessera/tensor/tensor_file.h"
+#include "tests/support/shake.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera::test {
@@ -59,17 +60,16 @@ template <typename Model, typename Config>
 std::shared_ptr<Model> double_model(const Config& config) {
   const auto model = std::make_shared<Model>(config, 7);
   model->to(at::kDouble);
-  at::NoGradGuard no_grad;
-  at::manual_seed(5);
-  for (auto& parameter : model->parameters()) parameter.add_(0.2 * at::randn_like(parameter));
+  at::manual_seed(5);  // of what is drawn next
+  shake(*model, 0.2);
   return model;
 }
 
 inline void expect_equal_parameters(const torch::nn::Module& actual,
                                     const torch::nn::Module& expected) {
-  const auto parameters = actual.named_parameters();
-  for (const auto& item : expected.named_parameters())
-    EXPECT_TRUE(item.value().equal(parameters[item.key()])) << item.key();
+  const auto ours = actual.named_parameters(), theirs = expected.named_parameters();
+  ASSERT_EQ(ours.size(), theirs.size());
+  for (const auto& item : theirs) EXPECT_TRUE(ours[item.key()].equal(item.value())) << item.key();
 }
 
 /// The first loss below `goal` that updates by Adam come to, or the last one of so many.
