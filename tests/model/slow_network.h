@@ -22,6 +22,25 @@ inline Vector values_of(const at::Tensor& tensor) {
   return {flat.data_ptr<double>(), flat.data_ptr<double>() + flat.numel()};
 }
 
+/// weight x + bias; bias: empty for none.
+inline Vector affine(const Vector& x, const Vector& weight, const Vector& bias = {}) {
+  Vector y = bias.empty() ? Vector(weight.size() / x.size()) : bias;
+  for (size_t out = 0; out < y.size(); ++out)
+    for (size_t in = 0; in < x.size(); ++in) y[out] += weight[out * x.size() + in] * x[in];
+  return y;
+}
+
+/// A layer norm with gains and, unless they are empty, offsets.
+inline Vector normed(const Vector& x, const Vector& gains, const Vector& offsets = {}) {
+  double mean = 0, variance = 0;
+  for (double value : x) mean += value / x.size();
+  for (double value : x) variance += (value - mean) * (value - mean) / x.size();
+  Vector y = offsets.empty() ? Vector(x.size()) : offsets;
+  for (size_t c = 0; c < x.size(); ++c)
+    y[c] += (x[c] - mean) / std::sqrt(variance + 1e-5) * gains[c];
+  return y;
+}
+
 /// A network of blocks written out from its formulas, one number at a time, in double. It shares
 /// with the model nothing but the parameters.
 class SlowNetwork {
@@ -44,9 +63,9 @@ class SlowNetwork {
     }
     for (int64_t layer = 0; layer < layers_; ++layer)
       pass_block(x, "blocks." + std::to_string(layer) + ".");
-    x = linear(norm(x, "norm"), at("embedding"), nullptr);
     std::vector<at::Tensor> rows;
-    for (const auto& row : x) rows.push_back(at::tensor(row, at::kDouble));
+    for (const auto& row : norm(x, "norm"))
+      rows.push_back(at::tensor(affine(row, at("embedding")), at::kDouble));
     return at::stack(rows).unsqueeze(0) * logit_scale();
   }
 
@@ -63,21 +82,15 @@ class SlowNetwork {
   }
 
   Matrix norm(const Matrix& x, const std::string& name) const {
-    Matrix result = x;
-    for (auto& row : result) {
-      double mean = 0, variance = 0;
-      for (double value : row) mean += value / row.size();
-      for (double value : row) variance += (value - mean) * (value - mean) / row.size();
-      for (size_t c = 0; c < row.size(); ++c) {
-        row[c] = (row[c] - mean) / std::sqrt(variance + 1e-5) * at(name + ".weight")[c];
-        if (const Vector* bias = bias_of(name)) row[c] += (*bias)[c];
-      }
-    }
+    Matrix result;
+    for (const Vector& row : x) result.push_back(normed(row, at(name + ".weight"), bias_of(name)));
     return result;
   }
 
   Matrix linear(const Matrix& x, const std::string& name) const {
-    return linear(x, at(name + ".weight"), bias_of(name));
+    Matrix result;
+    for (const Vector& row : x) result.push_back(affine(row, at(name + ".weight"), bias_of(name)));
+    return result;
   }
 
   /// Brings each head's part of each row to length scale(h).
@@ -112,23 +125,10 @@ class SlowNetwork {
   int64_t layers_, heads_, width_;
 
  private:
-  const Vector* bias_of(const std::string& name) const {
+  /// Empty where there is none.
+  Vector bias_of(const std::string& name) const {
     const auto found = parameters_.find(name + ".bias");
-    return found == parameters_.end() ? nullptr : &found->second;
-  }
-
-  static Matrix linear(const Matrix& x, const Vector& weight, const Vector* bias) {
-    Matrix result;
-    for (const Vector& row : x) {
-      Vector y(weight.size() / row.size());
-      for (size_t out = 0; out < y.size(); ++out) {
-        y[out] = bias ? (*bias)[out] : 0;
-        for (size_t in = 0; in < row.size(); ++in)
-          y[out] += weight[out * row.size() + in] * row[in];
-      }
-      result.push_back(std::move(y));
-    }
-    return result;
+    return found == parameters_.end() ? Vector() : found->second;
   }
 
   std::map<std::string, Vector> parameters_;

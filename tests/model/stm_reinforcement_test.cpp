@@ -1,14 +1,13 @@
 // The two-memory model's variant for reinforcement learning, against loops over single numbers.
 #include <ATen/ATen.h>
-#include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "tests/model/by_hand.h"
-#include "tests/model/slow_network.h"
-
 #include "tessera/model/stm.h"
+#include "tests/model/by_hand.h"
+#include "tests/model/model_checks.h"
+#include "tests/model/slow_network.h"
 
 namespace tessera {
 namespace {
@@ -16,8 +15,6 @@ namespace {
 using test::sigmoid;
 using test::values_of;
 using test::Vector;
-
-constexpr double kNormEpsilon = 1e-5;
 
 StmConfig small_reinforcement() {
   StmConfig config{
@@ -27,24 +24,8 @@ StmConfig small_reinforcement() {
   return config;
 }
 
-/// weight x + bias.
 Vector affine(const torch::nn::Linear& map, const Vector& x) {
-  const Vector weight = values_of(map->weight), bias = values_of(map->bias);
-  Vector y = bias;
-  for (size_t o = 0; o < y.size(); ++o)
-    for (size_t i = 0; i < x.size(); ++i) y[o] += weight[o * x.size() + i] * x[i];
-  return y;
-}
-
-/// A layer norm of one vector with gains and offsets.
-Vector normed(const Vector& x, const Vector& weight, const Vector& bias) {
-  double mean = 0, variance = 0;
-  for (const double value : x) mean += value / std::ssize(x);
-  for (const double value : x) variance += (value - mean) * (value - mean) / std::ssize(x);
-  Vector y;
-  for (size_t i = 0; i < x.size(); ++i)
-    y.push_back((x[i] - mean) / std::sqrt(variance + kNormEpsilon) * weight[i] + bias[i]);
-  return y;
+  return test::affine(x, values_of(map->weight), values_of(map->bias));
 }
 
 Vector part(const Vector& all, size_t first, size_t count) {
@@ -78,9 +59,9 @@ Vector slow_step(const Stm& model, const Vector& x, Vector& memory) {
   }
   std::vector<Vector> qkv;  // of each row of the memory, normalised by itself: D times 3N
   for (size_t row = 0; row < D; ++row)
-    qkv.push_back(normed(affine(cell.self_attention->projection, part(memory, row * D, D)),
-                         values_of(cell.self_attention->norm_weight),
-                         values_of(cell.self_attention->norm_bias)));
+    qkv.push_back(test::normed(affine(cell.self_attention->projection, part(memory, row * D, D)),
+                               values_of(cell.self_attention->norm_weight),
+                               values_of(cell.self_attention->norm_bias)));
   std::vector<Vector> relational(N, Vector(D * D, 0));
   for (size_t s = 0; s < N; ++s)
     for (size_t j = 0; j < N; ++j)
@@ -98,8 +79,8 @@ Vector slow_step(const Stm& model, const Vector& x, Vector& memory) {
   Vector distilled;
   for (size_t s = 0; s < N; ++s)
     for (const double value : affine(model.distillation, relational[s])) distilled.push_back(value);
-  Vector hidden = normed(affine(model.readout, distilled), values_of(model.head_norm_weight),
-                         values_of(model.head_norm_bias));
+  Vector hidden = test::normed(affine(model.readout, distilled), values_of(model.head_norm_weight),
+                               values_of(model.head_norm_bias));
   for (const size_t layer : {0, 2}) {
     hidden = affine(linear(model.head, layer), hidden);
     for (double& value : hidden) value = std::max(value, 0.0);
@@ -107,17 +88,8 @@ Vector slow_step(const Stm& model, const Vector& x, Vector& memory) {
   return affine(linear(model.head, 4), hidden);
 }
 
-std::shared_ptr<Stm> double_reinforcement() {
-  const auto model = std::make_shared<Stm>(small_reinforcement(), 3);
-  model->to(at::kDouble);
-  at::NoGradGuard no_grad;
-  at::manual_seed(8);
-  for (auto& parameter : model->parameters()) parameter.add_(0.3 * at::randn_like(parameter));
-  return model;
-}
-
 TEST(StmReinforcement, FollowsTheLoops) {
-  const auto model = double_reinforcement();
+  const auto model = test::double_model<Stm>(small_reinforcement());
   const at::Tensor x = at::randn({1, 4, 2}, at::kDouble);
   const Stm::Sequence ours = model->run(x);
   Vector memory = values_of(model->cell->item->initial);
@@ -132,7 +104,7 @@ TEST(StmReinforcement, FollowsTheLoops) {
 
 // What the relational memory held before plays no part.
 TEST(StmReinforcement, TheRelationalMemoryIsNotCarriedOn) {
-  const auto model = double_reinforcement();
+  const auto model = test::double_model<Stm>(small_reinforcement());
   const at::Tensor x = at::randn({2, 3, 2}, at::kDouble);
   TwoMemoryState state = model->run(x).state.detach();
   const Stm::Sequence before = model->run(x, state);

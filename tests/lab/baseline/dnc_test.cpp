@@ -1,7 +1,6 @@
 #include "lab/baseline/dnc.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/grad_mode.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,11 +8,13 @@
 
 #include "lab/baseline/tensor_state.h"
 #include "tessera/base/error.h"
+#include "tests/model/by_hand.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera {
 namespace {
 
+using test::fill;
 using testing::HasSubstr;
 
 enum Part : size_t { kMemory, kUsage, kPrecedence, kLinks, kWriteWeights, kReadWeights, kReads };
@@ -24,16 +25,15 @@ DncConfig small_dnc() {
 
 /// A network that in every step writes (5, -2) into the least used row, whatever it reads. free:
 /// the logit of the read head's free gate; modes: the logits of its modes.
-Dnc writer(float free, std::vector<float> modes) {
+Dnc writer(double free, const std::vector<double>& modes) {
   Dnc model(small_dnc());
-  std::vector<float> interface = {1,    0,  0,      // read key and strength
-                                  0,    0,  0,      // write key and strength
-                                  60,   60, 5, -2,  // erase, add
-                                  free, 60, 60};    // free, allocation and write gate
+  std::vector<double> interface = {1,    0,  0,      // read key and strength
+                                   0,    0,  0,      // write key and strength
+                                   60,   60, 5, -2,  // erase, add
+                                   free, 60, 60};    // free, allocation and write gate
   interface.insert(interface.end(), modes.begin(), modes.end());
-  at::NoGradGuard no_grad;
-  model.named_parameters()["interface.weight"].zero_();
-  model.named_parameters()["interface.bias"].copy_(at::tensor(interface));
+  fill(model, "interface.weight", {0});
+  fill(model, "interface.bias", interface);
   return model;
 }
 
@@ -63,12 +63,8 @@ TEST(Dnc, WritesTheLeastUsedRowsAndLinksThemInTheirOrder) {
 // read is free, and is written again.
 TEST(Dnc, RowsThatAreReadCanBeFreed) {
   Dnc model = writer(60, {0, 60, 0});
-  {
-    at::NoGradGuard no_grad;
-    model.named_parameters()["interface.bias"][2] = 200;
-    model.named_parameters()["first_memory"].copy_(
-        at::tensor({-1.0F, 0.0F, -1.0F, 0.0F, -1.0F, 0.0F, -1.0F, 0.0F}).view({4, 2}));
-  }
+  model.named_parameters()["interface.bias"].detach()[2] = 200;
+  fill(model, "first_memory", {-1, 0, -1, 0, -1, 0, -1, 0});
   const SequenceState state = model.read(at::randn({1, 3, 3}), model.empty_state()).state;
   const auto& now = state.as<TensorState>();
   EXPECT_NEAR(now.part(kReadWeights)[0][0][0].item<double>(), 1, 1e-4);

@@ -1,7 +1,6 @@
 #include "lab/baseline/fast_weights.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/grad_mode.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,11 +8,13 @@
 
 #include "lab/baseline/tensor_state.h"
 #include "tessera/base/error.h"
+#include "tests/model/by_hand.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera {
 namespace {
 
+using test::fill;
 using testing::HasSubstr;
 
 FastWeightsConfig two_units() {
@@ -27,14 +28,10 @@ TEST(FastWeights, AStepWorkedByHand) {
   FastWeightsConfig config = two_units();
   config.decay = 0.8;
   FastWeights model(config);
-  {
-    at::NoGradGuard no_grad;
-    auto parameters = model.named_parameters();
-    parameters["first_hidden"].copy_(at::tensor({1.0F, 2.0F}));
-    parameters["input.weight"].zero_();
-    parameters["input.bias"].copy_(at::tensor({2.0F, 1.0F}));
-    parameters["recurrent.weight"].zero_();
-  }
+  fill(model, "first_hidden", {1, 2});
+  fill(model, "input.weight", {0});
+  fill(model, "input.bias", {2, 1});
+  fill(model, "recurrent.weight", {0});
   const at::Tensor x = at::zeros({1, 1, 2});
   SequenceOutput read = model.read(x, model.empty_state());
   const auto expect_state = [&](std::vector<double> hidden, std::vector<double> fast_weights) {

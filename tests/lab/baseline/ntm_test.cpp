@@ -1,17 +1,18 @@
 #include "lab/baseline/ntm.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/grad_mode.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "lab/baseline/tensor_state.h"
 #include "tessera/base/error.h"
+#include "tests/model/by_hand.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera {
 namespace {
 
+using test::fill;
 using testing::HasSubstr;
 
 constexpr size_t kNtmMemory = 0, kNtmWeights = 1, kNtmReads = 2;  // parts of the state
@@ -21,10 +22,9 @@ NtmConfig small_ntm() {
 }
 
 /// An interface that asks for the same in every step, whatever it reads.
-void always_ask(const Ntm& model, const std::vector<float>& interface) {
-  at::NoGradGuard no_grad;
-  model.named_parameters()["interface.weight"].zero_();
-  model.named_parameters()["interface.bias"].copy_(at::tensor(interface));
+void always_ask(const Ntm& model, const std::vector<double>& interface) {
+  fill(model, "interface.weight", {0});
+  fill(model, "interface.bias", interface);
 }
 
 // The write head begins at row 0 and moves on by one place a step; it erases and writes (5, -2).
@@ -35,12 +35,8 @@ TEST(Ntm, HeadsMoveByPlaceAndWriteWhereTheyAre) {
                      0,  0,  0, -60, 0,  0, 60, 20,  // write
                      60, 60,                         // erase
                      5,  -2});                       // add
-  {
-    at::NoGradGuard no_grad;
-    model.named_parameters()["first_weights"].copy_(
-        at::tensor({60.0F, 0.0F, 0.0F, 0.0F}).expand({2, 4}));
-    model.named_parameters()["first_memory"].fill_(1);
-  }
+  fill(model, "first_weights", {60, 0, 0, 0, 60, 0, 0, 0});
+  fill(model, "first_memory", {1});
   SequenceState state = model.empty_state();
   for (int64_t t = 1; t <= 3; ++t) {
     state = std::move(model.step(at::randn({1, 3}), std::move(state)).state);
@@ -60,11 +56,7 @@ TEST(Ntm, HeadsFindAContent) {
   always_ask(model, {1,   1,   100, 60, 0, 60, 0, 0,  // read
                      1,   1,   100, 60, 0, 60, 0, 0,  // write
                      -60, -60, 0,   0});
-  {
-    at::NoGradGuard no_grad;
-    model.named_parameters()["first_memory"].copy_(
-        at::tensor({1.0F, 0.0F, 0.0F, 1.0F, 3.0F, 3.0F, -1.0F, -1.0F}).view({4, 2}));
-  }
+  fill(model, "first_memory", {1, 0, 0, 1, 3, 3, -1, -1});
   const SequenceState state = model.step(at::randn({1, 3}), model.empty_state()).state;
   EXPECT_TRUE(
       at::allclose(state.as<TensorState>().part(kNtmReads)[0][0], at::tensor({3.0F, 3.0F})));
