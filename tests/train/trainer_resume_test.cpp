@@ -42,17 +42,20 @@ TEST_F(TrainerTest, ResumesBitForBitAfterAnInterruptAtAnyStep) {
   }
 }
 
-/// A learner whose evaluations a signal interrupts, as long as `signals` lasts.
-struct InterruptedLearner : TinyLearner {
-  InterruptedLearner(TinyNetwork& network, const TrainConfig& config, int64_t& signals)
+/// A learner of which a signal interrupts one function, as long as `signals` lasts.
+template <auto kFunction>
+struct InterruptedIn : TinyLearner {
+  InterruptedIn(TinyNetwork& network, const TrainConfig& config, int64_t& signals)
       : TinyLearner(network, config) {
-    evaluation = [&signals, evaluate = evaluation] {
+    this->*kFunction = [&signals, function = this->*kFunction](auto... arguments) {
       if (signals-- > 0) std::raise(SIGINT);
       InterruptGuard::stop_if_interrupted("stopped");
-      return evaluate();
+      return function(arguments...);
     };
   }
 };
+using InterruptedLearner = InterruptedIn<&TinyLearner::evaluation>;
+using InterruptedSampler = InterruptedIn<&TinyLearner::sample_after>;
 
 TEST_F(TrainerTest, AnEvaluationThatWasInterruptedIsMadeUpFor) {
   const at::Tensor expected = train("whole", Start::kNew);
@@ -70,29 +73,6 @@ TEST_F(TrainerTest, AnEvaluationThatWasInterruptedIsMadeUpFor) {
   EXPECT_THAT(message_of<Interrupted>([&] { run(Start::kResume); }),
               HasSubstr("stopped after step 4 of 12"));
   EXPECT_TRUE(run(Start::kResume).equal(expected));
-  EXPECT_EQ(timeless_lines(folder / "run/metrics.jsonl"),
-            timeless_lines(folder / "whole/metrics.jsonl"));
-}
-
-/// The same of its samples.
-struct InterruptedSampler : TinyLearner {
-  InterruptedSampler(TinyNetwork& network, const TrainConfig& config, int64_t& signals)
-      : TinyLearner(network, config) {
-    sample_after = [&signals, sample = sample_after](int64_t step) {
-      if (signals-- > 0) std::raise(SIGINT);
-      InterruptGuard::stop_if_interrupted("stopped");
-      return sample(step);
-    };
-  }
-};
-
-TEST_F(TrainerTest, ASampleThatWasInterruptedIsMadeUpFor) {
-  const at::Tensor expected = train("whole", Start::kNew);
-  int64_t signals = 1;
-  TinyNetwork network;
-  InterruptedSampler learner(network, config, signals);
-  EXPECT_THROW(run(learner, "run", Start::kNew), Interrupted);
-  EXPECT_TRUE(train("run", Start::kResume).equal(expected));
   EXPECT_EQ(timeless_lines(folder / "run/metrics.jsonl"),
             timeless_lines(folder / "whole/metrics.jsonl"));
 }
