@@ -58,9 +58,10 @@ TEST_F(Plan, SaysHowPreciseItsSimulationIs) {
   EXPECT_TRUE(json["simulated"]["predicted_over_simulated"].is_null());
 }
 
-TEST_F(Plan, ReadsCountsAndTexts) {
+TEST_F(Plan, ReadsCounts) {
   const std::string counts = file_with("counts.txt", "the\t50\nof\t20\nand\t10\n");
-  plan({"--counts", counts, "--outputs", "3", "--error", "0.05"});
+  EXPECT_THAT(plan({"--counts", counts, "--outputs", "2", "--error", "0.05"}),
+              HasSubstr("counts of " + counts + ", 3 inputs, 2 outputs\n"));
 }
 
 /// Without making a store.

@@ -166,7 +166,7 @@ TEST(TaskTraining, IsMeasuredOnAnyTaskThatItsModelFits) {
   EXPECT_THAT(message_of<UsageError>([&] {
                 measured({{"name", "nth-farthest"}, {"vectors", 4}, {"dimension", 2}});
               }),
-              HasSubstr("x"));
+              HasSubstr("Stm: x has shape [8, 4, 14], expected [*, *, 5]"));
 }
 
 // Vectors of length 1 alone are learned; the test has both lengths.
