@@ -1,5 +1,5 @@
 // What is the GPT's own: where a token stands. What every language model promises is held by
-// language_model_test.cpp.
+// model_forms_test.cpp.
 
 #include "tessera/model/gpt.h"
 

@@ -5,6 +5,8 @@
 #include <ATen/core/grad_mode.h>
 #include <torch/nn/module.h>
 
+#include <cstdint>
+
 namespace tessera::test {
 
 /// Moves every parameter away from its symmetric first value, by the same numbers each time.

@@ -1,5 +1,5 @@
 // What is the retentive network's own. What every language model promises is held by
-// language_model_test.cpp.
+// model_forms_test.cpp.
 
 #include "lab/baseline/retnet.h"
 
