@@ -8,16 +8,10 @@
 #include "tessera/memory/rows_of_states.h"
 #include "tessera/memory/stored_pairs.h"
 #include "tessera/ops/causal_read.h"
-#include "tessera/ops/weights.h"
 #include "tessera/tensor/check.h"
 
 namespace tessera {
 namespace {
-
-/// Floats of one row's pairs [H, N, D] as [1, N, H, D], the newest first; the oldest is at `first`.
-at::Tensor newest_first(const at::Tensor& row, int64_t first) {
-  return row.roll(-first, 1).flip(1).transpose(0, 1).unsqueeze(0);
-}
 
 /// Writes rows [T, H, D] into places first, first + 1, … of pairs [H, capacity, D], from the last
 /// place on to the first.
@@ -41,38 +35,27 @@ at::Tensor StoredPairs::retrieve_sequence(const at::Tensor& queries,
                           {.lag = queries.size(1) - pairs, .precision = precision});
 }
 
-/// Each query reads what the memory holds once its pair is stored: of the new pairs those up to its
-/// own, and of the old ones those that are not evicted by then. In reverse order of time the latter
-/// is causal too: the last query reads the fewest. All rows are full; at most as many pairs as the
+/// Each query reads what the memory holds once its pair is stored: of the old pairs and the new
+/// ones after them, the last that the bound allows. All rows are full; at most as many pairs as the
 /// bound.
 at::Tensor StoredPairs::store_and_retrieve_evicting(const at::Tensor& keys,
                                                     const at::Tensor& values,
                                                     const at::Tensor& queries,
                                                     ops::Precision precision) {
   reserve(keys, bound());
-  const auto like_queries = [&](const at::Tensor& floats) {
-    return floats.to(queries.scalar_type());
-  };
-  const auto as_read = [&](const at::Tensor& pairs) {
-    return like_queries(ops::as_floats(kept(pairs), width_));
-  };
   const std::vector<int64_t> slots = next_slots();
-  std::vector<at::Tensor> old_keys, old_values;
-  for (int64_t row = 0; row < rows(); ++row) {
-    old_keys.push_back(newest_first(this->keys(row), slots[row]));
-    old_values.push_back(newest_first(this->values(row), slots[row]));
-  }
-  const ops::CausalReadOptions newer = {.precision = precision};
-  const ops::CausalReadOptions older = {.lag = queries.size(1) + 1 - bound(),
-                                        .precision = precision};
-  const auto [values_of_old, shifts, log_sums] = ops::causal_read_with_sums(
-      queries.flip(1), like_queries(at::cat(old_keys)), like_queries(at::cat(old_values)), older);
-  const ops::CausalReading old = {values_of_old.flip(1), shifts.flip(2), log_sums.flip(2)};
+  const at::Tensor new_keys = kept(keys), new_values = kept(values);
+  const auto after_old = [&](const at::Tensor& stored, const at::Tensor& added) {
+    std::vector<at::Tensor> old;  // [H, N, D] of each row, the oldest first
+    for (int64_t row = 0; row < rows(); ++row) old.push_back(stored[row].roll(-slots[row], 1));
+    return at::cat({at::stack(old).transpose(1, 2), added}, 1);  // [B, N + T, H, D]
+  };
   const at::Tensor read =
-      ops::joined(old, ops::causal_read_with_sums(queries, as_read(keys), as_read(values), newer));
+      ops::causal_read(queries, after_old(keys_, new_keys), after_old(values_, new_values),
+                       {.lag = -bound(), .window = bound(), .precision = precision});
   for (int64_t row = 0; row < rows(); ++row) {
-    write_round(keys_[row], slots[row], kept(keys[row]));
-    write_round(values_[row], slots[row], kept(values[row]));
+    write_round(keys_[row], slots[row], new_keys[row]);
+    write_round(values_[row], slots[row], new_values[row]);
   }
   for (int64_t t = 0; t < queries.size(1); ++t) count_next();
   return read;

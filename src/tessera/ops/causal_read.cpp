@@ -1,7 +1,6 @@
 #include "tessera/ops/causal_read.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 #include <bit>
@@ -16,56 +15,29 @@
 namespace tessera::ops {
 namespace {
 
-constexpr double kNothing = -std::numeric_limits<double>::infinity();
-
-/// The scores [B, H, rows, N] of the queries that come after the lag; those before have no pairs.
-/// kNothing of pairs that a query does not read.
-at::Tensor composed_scores(const at::Tensor& queries, const at::Tensor& keys,
-                           const CausalReadOptions& options) {
-  const int64_t T = queries.size(1), first = std::clamp<int64_t>(options.lag, 0, T);
+at::Tensor composed(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values,
+                    const CausalReadOptions& options) {
+  constexpr double kNothing = -std::numeric_limits<double>::infinity();
+  const int64_t B = queries.size(0), T = queries.size(1), H = queries.size(2), N = keys.size(1);
+  const int64_t first = std::clamp<int64_t>(options.lag, 0, T);  // those before have no pairs
   const at::Tensor q = queries.narrow(1, first, T - first).transpose(1, 2);  // [B, H, rows, D]
   const at::Tensor k = keys.transpose(1, 2);                                 // [B, H, N, D]
   at::Tensor scores = rounded_matmul(q * options.scale, k.transpose(2, 3), options.precision);
   const auto whole = q.options().dtype(at::kLong);  // a short float has no number above 256
   const at::Tensor distances =
-      at::arange(first, T, whole).unsqueeze(1) - at::arange(keys.size(1), whole);  // t - i
+      at::arange(first, T, whole).unsqueeze(1) - at::arange(N, whole);  // t - i
   if (options.alibi_slopes.defined())
     scores = scores - options.alibi_slopes.view({-1, 1, 1}) * distances;
   scores = scores.masked_fill(distances < options.lag, kNothing);
   if (options.window > 0)
     scores = scores.masked_fill(distances >= options.lag + options.window, kNothing);
-  return scores;
-}
-
-/// What T queries read by their scores.
-at::Tensor composed_read(const at::Tensor& scores, const at::Tensor& values, int64_t T,
-                         const CausalReadOptions& options) {
-  const int64_t B = scores.size(0), H = scores.size(1), rows = scores.size(2), first = T - rows;
   at::Tensor weights = scores.softmax(-1);
   if (options.dropout.probability > 0)
-    weights = weights *
-              dropout_factors(options.dropout, B, H, first, rows, scores.size(3), scores.options());
+    weights =
+        weights * dropout_factors(options.dropout, B, H, first, T - first, N, weights.options());
   const at::Tensor read = rounded_matmul(weights, values.transpose(1, 2), options.precision);
   return at::cat({at::zeros({B, first, H, values.size(3)}, read.options()), read.transpose(1, 2)},
                  1);
-}
-
-at::Tensor composed(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values,
-                    const CausalReadOptions& options) {
-  return composed_read(composed_scores(queries, keys, options), values, queries.size(1), options);
-}
-
-CausalReading composed_with_sums(const at::Tensor& queries, const at::Tensor& keys,
-                                 const at::Tensor& values, const CausalReadOptions& options) {
-  const int64_t T = queries.size(1);
-  const at::Tensor scores = composed_scores(queries, keys, options);
-  const at::Tensor log_sums = scores.logsumexp(-1);
-  const at::Tensor shifts = log_sums.masked_fill(log_sums == kNothing, 0);
-  const at::Tensor rest = (scores - shifts.unsqueeze(-1)).logsumexp(-1);  // by which it is rounded
-  const auto of_all = [&](const at::Tensor& sums, double before) {
-    return at::constant_pad_nd(sums, {T - sums.size(2), 0}, before);  // [B, H, T]
-  };
-  return {composed_read(scores, values, T, options), of_all(shifts, 0), of_all(rest, kNothing)};
 }
 
 /// Whether LibTorch's own attention is this read: it hides the future and nothing else, and draws a
@@ -100,7 +72,7 @@ at::Tensor causal_read(const at::Tensor& queries, const at::Tensor& keys, const 
                        const CausalReadOptions& options) {
   if (weight_type(keys) != WeightType::kFloat32 && keys.scalar_type() != queries.scalar_type()) {
     if (loops_run({queries, options.alibi_slopes}) && keys.is_cpu() && !needs_gradient({queries}))
-      return fused_read_with_sums(queries, keys, values, options).values;
+      return fused_read(queries, keys, values, options);
     return causal_read(queries, as_multiplied_by(queries, keys), as_multiplied_by(queries, values),
                        options);
   }
@@ -109,20 +81,6 @@ at::Tensor causal_read(const at::Tensor& queries, const at::Tensor& keys, const 
   if (is_plain_attention(queries, keys, options))
     return plain_attention(queries, keys, values, options);
   return composed(queries, keys, values, options);
-}
-
-CausalReading causal_read_with_sums(const at::Tensor& queries, const at::Tensor& keys,
-                                    const at::Tensor& values, const CausalReadOptions& options) {
-  const at::NoGradGuard no_grad;
-  if (loops_run({queries, keys, values, options.alibi_slopes}))
-    return fused_read_with_sums(queries, keys, values, options);
-  return composed_with_sums(queries, keys, values, options);
-}
-
-at::Tensor joined(const CausalReading& a, const CausalReading& b) {
-  const at::Tensor advantage = (a.shifts - b.shifts) + (a.log_sums - b.log_sums);
-  const at::Tensor share = advantage.sigmoid().transpose(1, 2).unsqueeze(-1);  // [B, T, H, 1]
-  return share * a.values + (1 - share) * b.values;
 }
 
 at::Tensor kernel_smoothing(const at::Tensor& keys, const at::Tensor& values,

@@ -30,19 +30,4 @@ struct CausalReadOptions {
 at::Tensor causal_read(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values,
                        const CausalReadOptions& options);
 
-/// What such a read gives, and the logarithms of the sums that its softmaxes divide by, shifts +
-/// log_sums: apart, since beside a large score a float has no room for the rest.
-struct CausalReading {
-  at::Tensor values;    ///< [B, T, H, D]
-  at::Tensor shifts;    ///< [B, H, T]
-  at::Tensor log_sums;  ///< [B, H, T]; -infinity where there is no pair to read
-};
-/// No gradient; keys and values of the dtype of the queries.
-CausalReading causal_read_with_sums(const at::Tensor& queries, const at::Tensor& keys,
-                                    const at::Tensor& values, const CausalReadOptions& options);
-
-/// The reading of the pairs of both: each is a mean, which counts as its sum says. Where neither
-/// has read a pair the result is not a number.
-at::Tensor joined(const CausalReading& a, const CausalReading& b);
-
 }  // namespace tessera::ops

@@ -150,7 +150,7 @@ at::Tensor mean_slot_read(const at::Tensor& queries, const at::Tensor& slot_keys
     // Slots of fewer bits have no more digits than a bfloat16.
     const CausalReadOptions rounded = {.dropout = one_dropout, .precision = Precision::kBFloat16};
     const at::Tensor one = fewer_bits
-                               ? fused_read_with_sums(queries, keys[p], values[p], rounded).values
+                               ? fused_read(queries, keys[p], values[p], rounded)
                                : slot_read(queries, keys[p], values[p], one_dropout, precision);
     one_dropout.seed += kSeedStep;
     sum = p == 0 ? one : sum + one;

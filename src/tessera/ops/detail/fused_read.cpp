@@ -82,7 +82,15 @@ class FusedRead : public torch::autograd::Function<FusedRead> {
     if (options.alibi_slopes.defined()) options.alibi_slopes = options.alibi_slopes.contiguous();
     const at::Tensor q = with_contiguous_rows(queries), k = with_contiguous_rows(keys),
                      v = with_contiguous_rows(values);
-    const auto [output, shifts, log_sums] = fused_read_with_sums(q, k, v, options);
+    const at::Tensor output = at::empty(q.sizes(), q.options());
+    const at::Tensor shifts = at::empty({q.size(0), q.size(2), q.size(1)}, q.options());
+    const at::Tensor log_sums = at::empty_like(shifts);
+    const cpu::SoftmaxReadForward loop = {describe(q, k, v, options), sequence_of(output),
+                                          shifts.data_ptr<float>(), log_sums.data_ptr<float>()};
+    if (rounds(options.precision))
+      cpu::rounded_softmax_read_forward(loop);
+    else
+      cpu::softmax_read_forward(loop);
     context->save_for_backward({q, k, v, output, shifts, log_sums, options.alibi_slopes});
     context->saved_data["slots"] = are_slots(keys);
     save_options(context, options);
@@ -129,23 +137,6 @@ class FusedRead : public torch::autograd::Function<FusedRead> {
 at::Tensor fused_read(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values,
                       const CausalReadOptions& options) {
   return FusedRead::apply(queries, keys, values, options);
-}
-
-CausalReading fused_read_with_sums(const at::Tensor& queries, const at::Tensor& keys,
-                                   const at::Tensor& values, const CausalReadOptions& options) {
-  const at::Tensor q = with_contiguous_rows(queries), k = with_contiguous_rows(keys),
-                   v = with_contiguous_rows(values);
-  const std::vector<int64_t> rows = {q.size(0), q.size(2), q.size(1)};
-  const CausalReading reading = {at::empty(q.sizes(), q.options()), at::empty(rows, q.options()),
-                                 at::empty(rows, q.options())};
-  const cpu::SoftmaxReadForward loop = {describe(q, k, v, options), sequence_of(reading.values),
-                                        reading.shifts.data_ptr<float>(),
-                                        reading.log_sums.data_ptr<float>()};
-  if (rounds(options.precision))
-    cpu::rounded_softmax_read_forward(loop);
-  else
-    cpu::softmax_read_forward(loop);
-  return reading;
 }
 
 }  // namespace tessera::ops
