@@ -208,10 +208,17 @@ TEST(StoredPairs, AFileWithMorePlacesThanTheBoundLosesNoPair) {
                          {"values", places},
                          {"usage", at::tensor({0.5F, 1.0F, 0.0F, 0.0F, 0.0F}).view({1, 1, 5})}},
                         {}};
-  const PairOptions options = {.bound = {2, Eviction::kLeastUsed}};
-  StoredPairs pairs = StoredPairs::from_tensors(file, "", options, 1, 1);
-  pairs.store(pair_of(1, 9), pair_of(1, 9));
-  EXPECT_EQ(keys_of(pairs, 0), (std::vector<float>{9, 1}));
+  const auto opened = [&](Eviction eviction) {
+    return StoredPairs::from_tensors(file, "", {.bound = {2, eviction}}, 1, 1);
+  };
+  StoredPairs least_used = opened(Eviction::kLeastUsed), oldest = opened(Eviction::kOldest);
+  for (StoredPairs* pairs : {&least_used, &oldest}) {
+    pairs->store(pair_of(1, 9), pair_of(1, 9));
+    EXPECT_EQ(keys_of(*pairs, 0), (std::vector<float>{9, 1}));
+  }
+  const at::Tensor more = at::tensor({3.0F, 4.0F}).view({1, 2, 1, 1});
+  oldest.store_and_retrieve(more, more, more, ops::Precision::kFloat32);
+  EXPECT_EQ(keys_of(oldest, 0), (std::vector<float>{4, 3}));
 }
 
 TEST(StoredPairs, StackAndSelectKeepEachRowsCount) {

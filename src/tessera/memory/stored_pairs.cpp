@@ -164,8 +164,7 @@ void StoredPairs::store(const at::Tensor& key, const at::Tensor& value) {
   reserve_next(key);
   at::Tensor slots = at::tensor(next_slots(), at::kLong).unsqueeze(1).repeat({1, keys_.size(1)});
   for (int64_t row = 0; row < rows(); ++row)
-    if (counts_use() && counts_[row] == bound())
-      slots[row].copy_(usage_[row].narrow(1, 0, bound()).argmin(-1));
+    if (counts_use() && counts_[row] == bound()) slots[row].copy_(usage_[row].argmin(-1));
   slots = slots.to(keys_.device()).unsqueeze(-1);  // [B, H, 1]
   const at::Tensor places = slots.expand({-1, -1, keys_.size(3)}).unsqueeze(2);
   keys_.scatter_(2, places, kept_key);
@@ -287,6 +286,8 @@ StoredPairs StoredPairs::from_tensors(const TensorFile& file, const std::string&
   if (pairs.counts_use())
     pairs.usage_ = file.at(prefix + "usage", {rows, heads, capacity}, at::kFloat).clone();
   const int64_t most = pairs.bound() > 0 ? std::min(pairs.bound(), capacity) : capacity;
+  for (at::Tensor* places : {&pairs.keys_, &pairs.values_, &pairs.usage_})
+    if (places->defined()) *places = places->narrow(2, 0, most).contiguous();
   const bool evicts_oldest = pairs.bound() > 0 && !pairs.counts_use();
   for (int64_t row = 0; row < rows; ++row) {
     const int64_t count = pairs.counts_[row], stored = pairs.stored_[row];
