@@ -12,113 +12,83 @@
 namespace tessera::ops {
 namespace {
 
-/// Doubling: after the pass with reach s, y_t holds the terms of the last 2s inputs.
-at::Tensor composed_leaky_average(const at::Tensor& x, const at::Tensor& decay,
-                                  const at::Tensor& initial) {
-  const int64_t T = x.size(1);
-  const at::Tensor head_decay = decay.view({-1, 1});               // [H, 1]
-  const at::Tensor carried = (head_decay * initial).unsqueeze(1);  // [B, 1, H, D]
-  if (T == 0) return x + carried;
-  at::Tensor y = at::cat({x.narrow(1, 0, 1) + carried, x.narrow(1, 1, T - 1)}, 1);
-  for (int64_t reach = 1; reach < T; reach *= 2) {
-    const at::Tensor earlier = y.narrow(1, 0, T - reach) * head_decay.pow(reach);
-    y = at::cat({y.narrow(1, 0, reach), y.narrow(1, reach, T - reach) + earlier}, 1);
-  }
-  return y;
-}
-
-class FusedLeakyAverage : public torch::autograd::Function<FusedLeakyAverage> {
- public:
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& decay,
-                            const at::Tensor& initial) {
-    const at::Tensor rows = with_contiguous_rows(x), decays = decay.contiguous();
-    const at::Tensor start = initial.contiguous();
-    const at::Tensor y = at::empty(x.sizes(), x.options());
-    cpu::leaky_average({.x = sequence_of(rows),
-                        .decay = floats_of(decays),
-                        .initial = floats_of(start),
-                        .y = sequence_of(y)});
-    context->save_for_backward({y, decays, start});
-    return y;
-  }
-
-  static variable_list backward(AutogradContext* context, variable_list grad_outputs) {
-    check_differentiated_once("leaky_average");
-    const auto saved = context->get_saved_variables();
-    const at::Tensor &y = saved[0], &decay = saved[1], &initial = saved[2];
-    const at::Tensor grad_y = with_contiguous_rows(grad_outputs[0]);
-    const at::Tensor grad_x = at::empty(y.sizes(), y.options());
-    const at::Tensor grad_decay = at::empty({y.size(0), y.size(2)}, y.options());
-    const at::Tensor grad_initial = at::empty_like(initial);
-    cpu::leaky_average_gradient({.y = sequence_of(y),
-                                 .decay = floats_of(decay),
-                                 .initial = floats_of(initial),
-                                 .grad_y = sequence_of(grad_y),
-                                 .grad_x = sequence_of(grad_x),
-                                 .grad_decay = grad_decay.data_ptr<float>(),
-                                 .grad_initial = grad_initial.data_ptr<float>()});
-    return {grad_x, grad_decay.sum(0), grad_initial};
-  }
-};
+// Leaky averages have a gain and a decay [B, T, H] or, without a gain, one decay [H] for all times.
 
 /// Doubling: after the pass with reach s, y_t holds the terms of the last 2s inputs, and the decay
 /// of step t is the product of the last 2s decays.
-at::Tensor composed_gated_leaky_average(const at::Tensor& x, const at::Tensor& gain,
-                                        const at::Tensor& decay, const at::Tensor& initial) {
+at::Tensor composed_leaky_average(const at::Tensor& x, const at::Tensor& gain,
+                                  const at::Tensor& decay, const at::Tensor& initial) {
   const int64_t T = x.size(1);
-  at::Tensor decays = decay.unsqueeze(-1), y = gain.unsqueeze(-1) * x;
+  const bool gated = gain.defined();
+  at::Tensor decays = gated ? decay.unsqueeze(-1) : decay.view({1, 1, -1, 1});
+  at::Tensor y = gated ? gain.unsqueeze(-1) * x : x;
   if (T == 0) return y + decays * initial.unsqueeze(1);
   y = at::cat(
       {y.narrow(1, 0, 1) + decays.narrow(1, 0, 1) * initial.unsqueeze(1), y.narrow(1, 1, T - 1)},
       1);
   for (int64_t reach = 1; reach < T; reach *= 2) {
-    const at::Tensor later = decays.narrow(1, reach, T - reach);
+    const at::Tensor later = gated ? decays.narrow(1, reach, T - reach) : decays;
     const auto with_first = [&](const at::Tensor& all, const at::Tensor& rest) {
       return at::cat({all.narrow(1, 0, reach), rest}, 1);
     };
     y = with_first(y, y.narrow(1, reach, T - reach) + later * y.narrow(1, 0, T - reach));
-    decays = with_first(decays, later * decays.narrow(1, 0, T - reach));
+    decays = gated ? with_first(decays, later * decays.narrow(1, 0, T - reach)) : decays * decays;
   }
   return y;
 }
 
-class FusedGatedLeakyAverage : public torch::autograd::Function<FusedGatedLeakyAverage> {
+/// The gain counts only where it is gated.
+class FusedLeakyAverage : public torch::autograd::Function<FusedLeakyAverage> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& gain,
-                            const at::Tensor& decay, const at::Tensor& initial) {
+                            const at::Tensor& decay, const at::Tensor& initial, bool gated) {
     const at::Tensor rows = with_contiguous_rows(x), start = initial.contiguous();
-    const at::Tensor gains = gain.contiguous(), decays = decay.contiguous();
+    const at::Tensor gains = gated ? gain.contiguous() : at::Tensor();
+    const at::Tensor decays = decay.contiguous();
     const at::Tensor y = at::empty(x.sizes(), x.options());
-    cpu::gated_leaky_average({.x = sequence_of(rows),
-                              .gain = floats_of(gains),
-                              .decay = floats_of(decays),
-                              .initial = floats_of(start),
-                              .y = sequence_of(y)});
-    context->save_for_backward({rows, gains, decays, start, y});
+    (gated ? cpu::gated_leaky_average : cpu::leaky_average)({.x = sequence_of(rows),
+                                                             .gain = floats_of(gains),
+                                                             .decay = floats_of(decays),
+                                                             .initial = floats_of(start),
+                                                             .y = sequence_of(y)});
+    context->save_for_backward({gated ? rows : at::Tensor(), gains, decays, start, y});
     return y;
   }
 
   static variable_list backward(AutogradContext* context, variable_list grad_outputs) {
-    check_differentiated_once("gated_leaky_average");
     const auto saved = context->get_saved_variables();
-    const at::Tensor &x = saved[0], &gain = saved[1], &decay = saved[2], &initial = saved[3];
+    const at::Tensor &x = saved[0], &gain = saved[1], &decay = saved[2], &initial = saved[3],
+                     &y = saved[4];
+    const bool gated = gain.defined();
+    check_differentiated_once(gated ? "gated_leaky_average" : "leaky_average");
     const at::Tensor grad_y = with_contiguous_rows(grad_outputs[0]);
-    const at::Tensor grad_x = at::empty(x.sizes(), x.options());
-    const at::Tensor grad_gain = at::empty_like(gain), grad_decay = at::empty_like(decay);
+    const at::Tensor grad_x = at::empty(y.sizes(), y.options());
+    const at::Tensor grad_gain = gated ? at::empty_like(gain) : gain;
+    const at::Tensor grad_decay =
+        gated ? at::empty_like(decay) : at::empty({y.size(0), y.size(2)}, y.options());
     const at::Tensor grad_initial = at::empty_like(initial);
-    cpu::gated_leaky_average_gradient({.x = sequence_of(x),
-                                       .gain = floats_of(gain),
-                                       .decay = floats_of(decay),
-                                       .initial = floats_of(initial),
-                                       .y = sequence_of(saved[4]),
-                                       .grad_y = sequence_of(grad_y),
-                                       .grad_x = sequence_of(grad_x),
-                                       .grad_gain = grad_gain.data_ptr<float>(),
-                                       .grad_decay = grad_decay.data_ptr<float>(),
-                                       .grad_initial = grad_initial.data_ptr<float>()});
-    return {grad_x, grad_gain, grad_decay, grad_initial};
+    const auto& loop = gated ? cpu::gated_leaky_average_gradient : cpu::leaky_average_gradient;
+    loop({.x = gated ? sequence_of(x) : cpu::Sequence(),
+          .gain = floats_of(gain),
+          .decay = floats_of(decay),
+          .initial = floats_of(initial),
+          .y = sequence_of(y),
+          .grad_y = sequence_of(grad_y),
+          .grad_x = sequence_of(grad_x),
+          .grad_gain = gated ? grad_gain.data_ptr<float>() : nullptr,
+          .grad_decay = grad_decay.data_ptr<float>(),
+          .grad_initial = grad_initial.data_ptr<float>()});
+    return {grad_x, grad_gain, gated ? grad_decay : grad_decay.sum(0), grad_initial, {}};
   }
 };
+
+at::Tensor averaged(const at::Tensor& x, const at::Tensor& gain, const at::Tensor& decay,
+                    const at::Tensor& initial) {
+  const bool gated = gain.defined();
+  if (loops_run({x, gain, decay, initial}))
+    return FusedLeakyAverage::apply(x, gated ? gain : decay, decay, initial, gated);
+  return composed_leaky_average(x, gain, decay, initial);
+}
 
 at::Tensor composed_peek_average(const at::Tensor& x, const at::Tensor& mix) {
   const int64_t T = x.size(1);
@@ -215,9 +185,7 @@ at::Tensor project(const at::Tensor& x, const LinearMap& map, int64_t H, Precisi
 at::Tensor leaky_average(const at::Tensor& x, const at::Tensor& decay, const at::Tensor& initial) {
   check_sequence(x, "leaky_average: x");
   check_like(decay, {x.size(2)}, x, "leaky_average: decay");
-  const at::Tensor start = start_of(x, initial, "leaky_average: initial");
-  if (loops_run({x, decay, start})) return FusedLeakyAverage::apply(x, decay, start);
-  return composed_leaky_average(x, decay, start);
+  return averaged(x, {}, decay, start_of(x, initial, "leaky_average: initial"));
 }
 
 at::Tensor gated_leaky_average(const at::Tensor& x, const at::Tensor& gain, const at::Tensor& decay,
@@ -225,10 +193,7 @@ at::Tensor gated_leaky_average(const at::Tensor& x, const at::Tensor& gain, cons
   check_sequence(x, "gated_leaky_average: x");
   check_like(gain, {x.size(0), x.size(1), x.size(2)}, x, "gated_leaky_average: gain");
   check_like(decay, {x.size(0), x.size(1), x.size(2)}, x, "gated_leaky_average: decay");
-  const at::Tensor start = start_of(x, initial, "gated_leaky_average: initial");
-  if (loops_run({x, gain, decay, start}))
-    return FusedGatedLeakyAverage::apply(x, gain, decay, start);
-  return composed_gated_leaky_average(x, gain, decay, start);
+  return averaged(x, gain, decay, start_of(x, initial, "gated_leaky_average: initial"));
 }
 
 at::Tensor peek_average(const at::Tensor& x, const at::Tensor& mix) {

@@ -48,7 +48,7 @@ void leaky_average_gradient(const LeakyAverageGradient& g) {
     }
 }
 
-void gated_leaky_average(const GatedLeakyAverage& f) {
+void gated_leaky_average(const LeakyAverage& f) {
   const int64_t B = f.x.B, T = f.x.T, H = f.x.H, D = f.x.D;
 #pragma omp parallel for collapse(2) schedule(static) if (f.x.numel() >= simd::kWorthThreads)
   for (int64_t b = 0; b < B; ++b)
@@ -65,7 +65,7 @@ void gated_leaky_average(const GatedLeakyAverage& f) {
     }
 }
 
-void gated_leaky_average_gradient(const GatedLeakyAverageGradient& g) {
+void gated_leaky_average_gradient(const LeakyAverageGradient& g) {
   const int64_t B = g.x.B, T = g.x.T, H = g.x.H, D = g.x.D;
 #pragma omp parallel for collapse(2) schedule(static) if (g.x.numel() >= simd::kWorthThreads)
   for (int64_t b = 0; b < B; ++b)
