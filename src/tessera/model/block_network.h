@@ -180,10 +180,13 @@ class BlockNetwork : public LanguageModel {
     norm_ = register_module("norm", Norm(config.channels, config.bias, device));
   }
 
-  /// tokens [B, T] -> [B, T, C]. blocks: the states of sequences that are read on; none for new
-  /// ones. Throws UsageError where the network cannot read so many tokens.
-  virtual at::Tensor embed(const at::Tensor& tokens, const std::vector<BlockState>& blocks,
-                           std::optional<uint64_t> dropout_seed) const = 0;
+  /// tokens [B, T] -> [B, T, C]: the rows of the embedding, unless a model adds to them. blocks:
+  /// the states of sequences that are read on; none for new ones. Throws UsageError where the
+  /// network cannot read so many tokens.
+  virtual at::Tensor embed(const at::Tensor& tokens, const std::vector<BlockState>& /*blocks*/,
+                           std::optional<uint64_t> /*dropout_seed*/) const {
+    return ops::embedding_rows(embedding_, tokens, config_.channels);
+  }
 
   const at::Tensor& embedding() const override { return embedding_; }
   ops::Precision precision() const override { return config_.precision; }

@@ -10,7 +10,6 @@
 #include "tessera/memory/make_linear.h"
 #include "tessera/model/initialisation.h"
 #include "tessera/ops/dropout.h"
-#include "tessera/ops/weights.h"
 
 namespace tessera {
 namespace {
@@ -129,11 +128,6 @@ at::Tensor MemoryMosaicV2::hidden(const at::Tensor& tokens, std::optional<uint64
   for (int64_t layer = 0; layer < config_.layers; ++layer)
     x = block(layer)->forward(x, derived_seed(dropout_seed, layer), delay);
   return norm_->forward(x);
-}
-
-at::Tensor MemoryMosaicV2::embed(const at::Tensor& tokens, const std::vector<TieredMemoryState>&,
-                                 std::optional<uint64_t>) const {
-  return ops::embedding_rows(embedding_, tokens, config_.channels);
 }
 
 void MemoryMosaicV2::initialise(uint64_t seed) {

@@ -104,10 +104,6 @@ class MemoryMosaicV2 : public TracedBlockNetwork<MemoryMosaicV2Config, MosaicV2B
   /// Normal with deviation 1 / sqrt(2 fan_in (layer + 1)), cut at three deviations; embedding
   /// 1 / sqrt(2 C).
   void initialise(uint64_t seed) override;
-
- protected:
-  at::Tensor embed(const at::Tensor& tokens, const std::vector<TieredMemoryState>& blocks,
-                   std::optional<uint64_t> dropout_seed) const override;
 };
 
 /// Its entry in model_kinds().

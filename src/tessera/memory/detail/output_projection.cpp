@@ -12,10 +12,6 @@ ops::Dropout dropout_at(DropoutSite site, const MemoryOptions& options,
   return {options.dropout, 2 * *seed + static_cast<uint64_t>(site)};
 }
 
-torch::nn::Linear make_output_projection(const MemoryOptions& options) {
-  return make_linear(options.channels, options.channels, options.bias, options.device);
-}
-
 at::Tensor project_output(const at::Tensor& reads, torch::nn::Linear& projection,
                           const MemoryOptions& options, std::optional<uint64_t> dropout_seed) {
   const at::Tensor y = mapped(reads.flatten(2), projection, options.precision);  // [B, T, C]

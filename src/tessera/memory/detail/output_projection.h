@@ -18,9 +18,6 @@ enum class DropoutSite : uint64_t { kWeights, kOutput };
 ops::Dropout dropout_at(DropoutSite site, const MemoryOptions& options,
                         std::optional<uint64_t> seed);
 
-/// W_o [C, C], which combines what the heads read.
-torch::nn::Linear make_output_projection(const MemoryOptions& options);
-
 /// Reads of all heads [B, T, H, D] -> W_o concat(reads) [B, T, C], then dropout.
 /// Differs from the papers' text, which puts the dropout before this map: this is the authors'
 /// code.

@@ -5,6 +5,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/memory/detail/output_projection.h"
+#include "tessera/memory/make_linear.h"
 #include "tessera/memory/rows_of_states.h"
 #include "tessera/ops/memory_read.h"
 #include "tessera/ops/memory_step.h"
@@ -64,7 +65,8 @@ ContextMemoryImpl::ContextMemoryImpl(const MemoryOptions& options) : options_(op
 void ContextMemoryImpl::reset() {
   key = register_module("key", KeyExtractor(options_, /*scale_power=*/1));
   value = register_module("value", ValueExtractor(options_));
-  output = register_module("output", make_output_projection(options_));
+  output = register_module(
+      "output", make_linear(options_.channels, options_.channels, options_.bias, options_.device));
 }
 
 at::Tensor ContextMemoryImpl::forward(const at::Tensor& x, std::optional<uint64_t> dropout_seed) {

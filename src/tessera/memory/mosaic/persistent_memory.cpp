@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "tessera/memory/detail/output_projection.h"
+#include "tessera/memory/make_linear.h"
 #include "tessera/ops/memory_read.h"
 #include "tessera/ops/weights.h"
 #include "tessera/tensor/check.h"
@@ -28,7 +29,8 @@ void PersistentMemoryImpl::reset() {
   slot_keys = register_parameter("slot_keys", zeros(sizes));
   slot_values = register_parameter("slot_values", zeros(sizes));
   log_scale = register_parameter("log_scale", zeros({options_.heads}));
-  output = register_module("output", make_output_projection(options_));
+  output = register_module(
+      "output", make_linear(options_.channels, options_.channels, options_.bias, options_.device));
   reset_scalars();
   if (first_ == FirstSlots::kZero) return;
   at::NoGradGuard no_grad;
