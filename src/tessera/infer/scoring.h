@@ -1,6 +1,5 @@
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <vector>
 
@@ -9,7 +8,8 @@
 
 namespace tessera {
 
-class PieceScorer;
+struct Continuation;
+struct ContinuationScore;
 
 struct ScoringOptions {
   int64_t alternatives = 0;        ///< how many of the most probable tokens to report with each
@@ -34,19 +34,41 @@ class TextScorer {
  public:
   /// Throws UsageError on ids outside the vocabulary. The model must outlive it.
   TextScorer(LanguageModel& model, const std::vector<Tokens>& texts, const ScoringOptions& options);
-  TextScorer(TextScorer&&);
-  ~TextScorer();
 
-  /// Reads at most so many tokens more, filling included, and at least one; returns whether all
-  /// texts are scored. Throws as TokenDistribution does on NaN or infinite logits; it
-  /// cannot go on then.
+  /// Reads at most so many tokens more, filling included, and at least one; of a long text no more
+  /// than kPieceTokens. Returns whether all texts are scored. Throws as TokenDistribution does on
+  /// NaN or infinite logits; it cannot go on then.
   bool advance(int64_t tokens);
   /// The scores of all texts, once advance() has returned true.
   std::vector<std::vector<ScoredToken>> scores() &&;
 
  private:
+  friend std::vector<ContinuationScore> score_continuations(
+      LanguageModel& model, const std::vector<Continuation>& requests,
+      const ScoringOptions& options);
+
+  /// Tokens `first`.. of a piece of text number `text` are scored, the ones before are only read.
+  struct Piece {
+    size_t text;
+    Tokens tokens;  // two or more; the last may be one that stands for the model's first choice
+    size_t first;   // 1 or more
+  };
+  TextScorer(LanguageModel& model, size_t texts, std::vector<Piece> pieces, int64_t alternatives);
+
+  static std::vector<Piece> pieces_of(const LanguageModel& model, const std::vector<Tokens>& texts,
+                                      const ScoringOptions& options);
+  void read_part(int64_t tokens);
+  void read_batch(size_t rows);
+
+  LanguageModel& model_;
+  std::vector<Piece> pieces_;
+  int64_t alternatives_;
+  std::vector<size_t> order_;  // the longest first, so that little of a batch is filling
+  std::vector<std::vector<ScoredToken>> scores_;  // of each piece
   std::vector<std::vector<ScoredToken>> result_;  // the first tokens, which have no scores
-  std::unique_ptr<PieceScorer> pieces_;
+  size_t next_ = 0;                               // in order_
+  std::optional<SequenceState> state_;            // of the next piece, where a part of it is read:
+  int64_t read_ = 0;                              // so many tokens
 };
 
 /// A continuation and the text before it.
