@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "tessera/ops/cpu/dot_products.h"
+#include "tessera/ops/cpu/load_weights.h"
 #include "tessera/simd/integer_vector.h"
 #include "tessera/simd/threads.h"
 #ifdef TESSERA_AMX
@@ -347,19 +348,13 @@ void round_vectors(const Int8Rounding& f) {
 }
 
 void widen_weights(const Int8Widening& f) {
-  const int64_t bytes = int8_row_bytes(f.columns), blocks = weight_blocks(f.columns);
+  const int64_t bytes = int8_row_bytes(f.columns);
   const int threads = simd::region_threads(f.rows * f.columns >= simd::kWorthThreadsOfReading);
 #pragma omp parallel for schedule(static) num_threads(threads)
-  for (int64_t r = 0; r < f.rows; ++r) {
-    const int8_t* row = f.weight + r * bytes;
-    const auto* scales = reinterpret_cast<const uint16_t*>(row + blocks * kWeightBlock);
-    for (int64_t b = 0; b < blocks; ++b) {
-      const float scale = __builtin_bit_cast(float, uint32_t{scales[b]} << 16);
-      const int64_t first = b * kWeightBlock, end = smaller(first + kWeightBlock, f.columns);
-      for (int64_t c = first; c < end; c += kLanes)
-        store_part(f.floats + r * f.columns + c, load_part(row + c, end - c) * scale, end - c);
-    }
-  }
+  for (int64_t r = 0; r < f.rows; ++r)
+    for (int64_t c = 0; c < f.columns; c += kLanes)
+      store_part(f.floats + r * f.columns + c, load_weights(f.weight + r * bytes, c, f.columns),
+                 f.columns - c);
 }
 
 void multiply_few(const SomeInt8Products& some) {

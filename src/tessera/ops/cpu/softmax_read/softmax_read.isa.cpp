@@ -14,6 +14,7 @@
 #else
 #include "tessera/ops/cpu/softmax_read/float_products.h"
 #endif
+#include "tessera/ops/cpu/scale_to_length.h"
 #include "tessera/simd/threads.h"
 
 namespace tessera::ops::cpu::TESSERA_ISA {
@@ -190,24 +191,16 @@ struct BackwardWork {
         grad_values(scratch, read.N, read.D) {}
 };
 
-/// y . dy of row r: what the softmax's normalisation takes off the gradients of its weights.
-float normalisation_gradient(const SoftmaxReadBackward& backward, const Tile& tile, int64_t r) {
-  const float* y = backward.output.row(tile.b, tile.first_query + r, tile.h);
-  const float* dy = backward.grad_output.row(tile.b, tile.first_query + r, tile.h);
-  float total = 0;
-#pragma omp simd reduction(+ : total)
-  for (int64_t d = 0; d < backward.read.D; ++d) total += y[d] * dy[d];
-  return total;
-}
-
 void differentiate_block(const SoftmaxReadBackward& backward, Tile tile, BackwardWork& work) {
   const SoftmaxRead& read = backward.read;
   const int64_t width = padded_width(read.D);
   const int64_t first = (tile.b * read.H + tile.h) * read.T + tile.first_query;
   work.queries.pack(read.queries, tile, read.scale);
   work.grad_output.pack(backward.grad_output, tile, 1);
-  float delta[kQueryBlock];
-  for (int64_t r = 0; r < tile.rows; ++r) delta[r] = normalisation_gradient(backward, tile, r);
+  float delta[kQueryBlock];  // what the softmax's normalisation takes off a weight's gradient
+  for (int64_t r = 0; r < tile.rows; ++r)
+    delta[r] = dot(backward.output.row(tile.b, tile.first_query + r, tile.h),
+                   backward.grad_output.row(tile.b, tile.first_query + r, tile.h), read.D);
   for (int64_t k = 0; k < kQueryBlock * width; ++k) work.grad_queries[k] = 0;
 
   const int64_t end = tile.pairs_read();
