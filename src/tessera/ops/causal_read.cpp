@@ -71,7 +71,7 @@ at::Tensor geometric(int64_t count) {
 at::Tensor causal_read(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values,
                        const CausalReadOptions& options) {
   if (weight_type(keys) != WeightType::kFloat32 && keys.scalar_type() != queries.scalar_type()) {
-    if (loops_run({queries, options.alibi_slopes}) && keys.is_cpu() && !needs_gradient({queries}))
+    if (loops_run({queries, options.alibi_slopes}) && !needs_gradient({queries}))
       return fused_read(queries, keys, values, options);
     return causal_read(queries, as_multiplied_by(queries, keys), as_multiplied_by(queries, values),
                        options);

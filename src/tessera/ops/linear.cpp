@@ -78,7 +78,7 @@ at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tenso
   const bool few = x.numel() <= kFewRows * x.size(-1);
   const bool some = weight.numel() > 0 && x.numel() > 0;
   if (some && (few || loops_multiply_many(x, weight)) && !needs_gradient({x, weight, bias}) &&
-      weight.device().is_cpu() && loops_run({x, bias}))
+      loops_run({x, bias}))
     return fused(x, weight, bias);
   const at::Tensor product = rounded_matmul(x, as_multiplied_by(x, weight).t(), precision);
   return bias.defined() ? product + bias : product;

@@ -16,7 +16,7 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
 // The one place that decides whether an op runs a loop of ops/cpu or is composed of tensor
-// functions: no other file asks for a device.
+// functions. Other files ask for a device only to widen weights of 8 bits and to look at values.
 
 /// Whether the derivative is taken by torch.func or forward, with a tangent: the loops know only
 /// autograd's backward pass, so that an op is composed.
