@@ -14,11 +14,11 @@
 #include "tessera/tensor/check.h"
 
 namespace tessera {
-
 namespace {
 
 /// In place of a token that is scored: the one that the model expects.
 constexpr int64_t kFirstChoice = -1;
+
 constexpr int64_t kBatchTokens = 4096;     // read in one pass, filling included; more: part by part
 constexpr int64_t kChunkLogits = 1 << 23;  // floats of logits that exist at once
 
