@@ -7,9 +7,9 @@
 
 namespace tessera::ops::cpu::TESSERA_ISA {
 
-void row_products(const RowProducts& given) {
+void row_products(const Products& given) {
   const RoundedVectors rounded(given.weight.type, given.rows, given.inputs);
-  RowProducts f = given;
+  Products f = given;
   f.rounded = rounded.of(f.x);
   const bool worth = f.inputs * f.outputs >= simd::kWorthThreadsOfReading;
 #pragma omp parallel for schedule(static) if (worth)

@@ -3,14 +3,14 @@
 // Only for *.isa.cpp files: products of a few rows with a matrix that is read once.
 
 #include "tessera/ops/cpu/dot_products.h"
-#include "tessera/ops/cpu/few_rows.h"
+#include "tessera/ops/cpu/int8/int8_products.h"
 #include "tessera/simd/threads.h"
 
 namespace tessera::ops::cpu::TESSERA_ISA {
 
 /// Outputs [first, first + count) of `vectors` rows of x from row `r` on.
 template <int vectors, typename Element>
-inline void multiply_columns(const RowProducts& f, int64_t r, int64_t first, int64_t count) {
+inline void multiply_columns(const Products& f, int64_t r, int64_t first, int64_t count) {
   Vector y[vectors];
   dot_products<vectors>(f.x + r * f.inputs, f.weight.as<Element>() + first * f.inputs, count,
                         f.inputs, y);
@@ -21,7 +21,7 @@ inline void multiply_columns(const RowProducts& f, int64_t r, int64_t first, int
 }
 
 template <typename Element>
-inline void multiply_elements(const RowProducts& f, int64_t first, int64_t end) {
+inline void multiply_elements(const Products& f, int64_t first, int64_t end) {
   for (int64_t o = first; o < end; o += kRowsTogether) {
     const int64_t count = end - o < kRowsTogether ? end - o : kRowsTogether;
     int64_t r = 0;
@@ -32,15 +32,14 @@ inline void multiply_elements(const RowProducts& f, int64_t first, int64_t end) 
 }
 
 /// Outputs [first, end) of all rows.
-inline void multiply_rows(const RowProducts& f, int64_t first, int64_t end) {
+inline void multiply_rows(const Products& f, int64_t first, int64_t end) {
   switch (f.weight.type) {
     case WeightType::kFloat32:
       return multiply_elements<float>(f, first, end);
     case WeightType::kBFloat16:
       return multiply_elements<BFloat16>(f, first, end);
     case WeightType::kInt8:
-      return cpu::multiply_few(
-          {{f.rounded, f.weight.as<int8_t>(), f.bias, f.outputs, f.y}, first, end});
+      return cpu::multiply_few({f, first, end});
   }
 }
 

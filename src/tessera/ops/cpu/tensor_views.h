@@ -35,6 +35,32 @@ struct WeightRows {
   }
 };
 
+/// Vectors in whole numbers from -127 to 127 with a scale for every kWeightBlock of them: what
+/// weights of 8 bits are multiplied with.
+struct Int8Vectors {
+  int64_t rows = 0, length = 0;  // of floats
+  int8_t* values = nullptr;      // [rows, blocks, kWeightBlock], zeros behind the length
+  float* scales = nullptr;       // [rows, blocks]
+
+  int64_t blocks() const { return weight_blocks(length); }
+  /// Floats of memory for both, values first.
+  int64_t size() const { return rows * blocks() * (kWeightBlock / 4 + 1); }
+  void lie_in(float* memory) {
+    values = reinterpret_cast<int8_t*>(memory);
+    scales = memory + rows * blocks() * (kWeightBlock / 4);
+  }
+};
+
+/// y_r = weight x_r + bias.
+struct Products {
+  int64_t rows = 0, inputs = 0, outputs = 0;
+  const float* x = nullptr;     // [rows, inputs]
+  WeightRows weight;            // [outputs, inputs]
+  const float* bias = nullptr;  // [outputs] or null
+  float* y = nullptr;           // [rows, outputs]
+  Int8Vectors rounded = {};     // x, for weights of 8 bits
+};
+
 /// A tensor [B, T, H, D] of weights by its strides in elements; those of a row lie together.
 struct WeightSequence {
   WeightRows rows;

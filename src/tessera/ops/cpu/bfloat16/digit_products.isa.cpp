@@ -29,7 +29,7 @@ struct DigitPanel {
   static int64_t column_size(int64_t steps) { return steps * kDigits * kRightTile; }
 
   /// Vectors [first, first + kBlock), zeros behind the last.
-  void pack(const DigitProducts& f, int64_t first) const {
+  void pack(const Products& f, int64_t first) const {
     for (int64_t c = 0; c < 2; ++c)
       for (int64_t step = 0; step < steps; ++step) {
         Vector rest[16][2] = {}, digits[16];
@@ -53,7 +53,7 @@ struct DigitPanel {
 };
 
 /// Results of kBlock outputs from `output` on, whose weights these are, with the panel's vectors.
-void multiply_block(const DigitProducts& f, const BFloat16* weights, int64_t output,
+void multiply_block(const Products& f, const BFloat16* weights, int64_t output,
                     const DigitPanel& panel, int64_t first) {
   alignas(64) float sums[kBlock * kBlock];  // [outputs, vectors]
   block_product<false, kDigits>(panel.steps, weights, f.inputs, panel.operands,
@@ -73,7 +73,7 @@ void multiply_block(const DigitProducts& f, const BFloat16* weights, int64_t out
 
 }  // namespace
 
-void digit_products(const DigitProducts& f) {
+void digit_products(const Products& f) {
   const int64_t steps = f.inputs / kBlock, panel_size = 2 * DigitPanel::column_size(steps);
   const int64_t panels = (f.rows + kBlock - 1) / kBlock;
   const int64_t rounds = (2 * panel_size * panels + kBytesOfPanels - 1) / kBytesOfPanels;
@@ -82,10 +82,11 @@ void digit_products(const DigitProducts& f) {
   const int threads = simd::region_threads(f.rows * f.inputs * f.outputs >= simd::kWorthThreads);
   const simd::ThreadMemory shared(1, (together * panel_size + kBlock * f.inputs) / 2);
   auto* operands = reinterpret_cast<BFloat16*>(shared.of(0));
+  const auto* weight = f.weight.as<BFloat16>();
   // The last outputs' weights, filled up to a block.
   BFloat16* last = operands + together * panel_size;
   std::memset(last, 0, kBlock * f.inputs * sizeof *last);
-  std::memcpy(last, f.weight + (f.outputs - rest) * f.inputs, rest * f.inputs * sizeof *last);
+  std::memcpy(last, weight + (f.outputs - rest) * f.inputs, rest * f.inputs * sizeof *last);
 #pragma omp parallel num_threads(threads)
   {
     const ProductUnit unit;
@@ -97,8 +98,7 @@ void digit_products(const DigitProducts& f) {
 #pragma omp for schedule(static)
       for (int64_t block = 0; block < blocks; ++block) {
         const int64_t output = block * kBlock;
-        const BFloat16* weights =
-            output + kBlock <= f.outputs ? f.weight + output * f.inputs : last;
+        const BFloat16* weights = output + kBlock <= f.outputs ? weight + output * f.inputs : last;
         for (int64_t k = 0; k < count; ++k)
           multiply_block(f, weights, output, {steps, operands + k * panel_size},
                          (first + k) * kBlock);

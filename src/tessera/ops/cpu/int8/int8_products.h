@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "tessera/ops/cpu/loop.h"
-#include "tessera/ops/number_formats.h"
+#include "tessera/ops/cpu/tensor_views.h"
 
 /// Declares a loop that is also built for AVX-512 with products of bytes and for AMX.
 #define TESSERA_INT8_LOOP(name, Arguments)                                                        \
@@ -16,22 +16,6 @@
                    {simd::InstructionSet::kAmx, amx::name}})}
 
 namespace tessera::ops::cpu {
-
-/// Vectors in whole numbers from -127 to 127 with a scale for every kWeightBlock of them: what
-/// weights of 8 bits are multiplied with.
-struct Int8Vectors {
-  int64_t rows = 0, length = 0;  // of floats
-  int8_t* values = nullptr;      // [rows, blocks, kWeightBlock], zeros behind the length
-  float* scales = nullptr;       // [rows, blocks]
-
-  int64_t blocks() const { return weight_blocks(length); }
-  /// Floats of memory for both, values first.
-  int64_t size() const { return rows * blocks() * (kWeightBlock / 4 + 1); }
-  void lie_in(float* memory) {
-    values = reinterpret_cast<int8_t*>(memory);
-    scales = memory + rows * blocks() * (kWeightBlock / 4);
-  }
-};
 
 /// Vectors x [rows, length] of floats to nearest; a block's scale is its largest magnitude / 127.
 /// On this thread.
@@ -50,29 +34,18 @@ struct Int8Widening {
 };
 TESSERA_INT8_LOOP(widen_weights, Int8Widening);
 
-/// y_r = weight x_r + bias for vectors x_r in whole numbers: sums of a block in 32 bits, and those
-/// of blocks, times both scales, in float.
-struct Int8Products {
-  Int8Vectors x;
-  const int8_t* weight = nullptr;  // [outputs, int8_row_bytes(x.length)]
-  const float* bias = nullptr;     // [outputs] or null
-  int64_t outputs = 0;
-  float* y = nullptr;  // [x.rows, outputs]
-};
+// Products with weights of 8 bits and vectors in whole numbers: sums of a block in 32 bits, and
+// those of blocks, times both scales, in float.
 
 /// All outputs of at least 16 vectors, which are rounded first; on OpenMP's threads.
-struct ManyInt8Products {
-  const float* x = nullptr;  // [products.x.rows, products.x.length]
-  Int8Products products;
-};
-TESSERA_INT8_LOOP(multiply_many, ManyInt8Products);
+TESSERA_INT8_LOOP(multiply_many, Products);
 
-/// Outputs [first, end), on this thread: for so few vectors that reading the weights is all the
-/// time that it takes.
-struct SomeInt8Products {
-  Int8Products products;
+/// Outputs [first, end) of rounded vectors, on this thread: for so few that reading the weights is
+/// all the time that it takes.
+struct SomeProducts {
+  Products products;
   int64_t first = 0, end = 0;
 };
-TESSERA_INT8_LOOP(multiply_few, SomeInt8Products);
+TESSERA_INT8_LOOP(multiply_few, SomeProducts);
 
 }  // namespace tessera::ops::cpu

@@ -19,11 +19,15 @@ namespace {
 constexpr int64_t kChunk = TESSERA_VECTOR_BYTES;
 constexpr int64_t kQuads = kWeightBlock / 4;
 
-int64_t row_bytes(const Int8Products& f) {
-  return int8_row_bytes(f.x.length);
+int64_t row_bytes(const Products& f) {
+  return int8_row_bytes(f.inputs);
 }
-const uint16_t* scales_of(const Int8Products& f, const int8_t* row) {
-  return reinterpret_cast<const uint16_t*>(row + f.x.blocks() * kWeightBlock);
+/// The weights of an output.
+const int8_t* row_of(const Products& f, int64_t output) {
+  return f.weight.as<int8_t>() + output * row_bytes(f);
+}
+const uint16_t* scales_of(const Products& f, const int8_t* row) {
+  return reinterpret_cast<const uint16_t*>(row + f.rounded.blocks() * kWeightBlock);
 }
 
 /// The first `count` bytes, zeros after them.
@@ -105,12 +109,12 @@ Integers offsets_of(Bytes x) {
   return kOffset == 0 ? Integers{} : -add_weighted(Integers{}, Bytes{} + uint8_t{kOffset}, x);
 }
 
-/// sums[i * kLanes + r]: vector v + i of f.x times row r of some weights, lane by lane. Several
+/// sums[i * kLanes + r]: rounded vector v + i times row r of some weights, lane by lane. Several
 /// rows side by side are more streams than a processor foresees: those after them are fetched.
 template <int vectors, int rows>
-void lane_products(const Int8Products& f, int64_t v, const int8_t* row, Vector* sums) {
-  const int64_t blocks = f.x.blocks(), pitch = row_bytes(f);
-  const int8_t* x = f.x.values + v * blocks * kWeightBlock;
+void lane_products(const Products& f, int64_t v, const int8_t* row, Vector* sums) {
+  const int64_t blocks = f.rounded.blocks(), pitch = row_bytes(f);
+  const int8_t* x = f.rounded.values + v * blocks * kWeightBlock;
   auto ahead = reinterpret_cast<uintptr_t>(row + rows * pitch);
   Vector totals[rows][vectors] = {}, scales[rows][vectors];
   const auto add_chunk = [&](int64_t k, int64_t chunk, auto load_at) {
@@ -140,7 +144,7 @@ void lane_products(const Int8Products& f, int64_t v, const int8_t* row, Vector* 
     for (int r = 0; r < rows; ++r) {
       const Vector of_row = load_part(scales_of(f, row + r * pitch) + b, count);
       for (int i = 0; i < vectors; ++i)
-        scales[r][i] = of_row * load_part(f.x.scales + (v + i) * blocks + b, count);
+        scales[r][i] = of_row * load_part(f.rounded.scales + (v + i) * blocks + b, count);
     }
     int64_t k = 0, chunk = 0;
     for (; k + kChunk <= length; k += kChunk, ++chunk)
@@ -156,15 +160,14 @@ void lane_products(const Int8Products& f, int64_t v, const int8_t* row, Vector* 
 
 /// `count` <= kLanes outputs from o on, of vectors from v on.
 template <int vectors>
-void multiply_columns(const Int8Products& f, int64_t v, int64_t o, int64_t count) {
+void multiply_columns(const Products& f, int64_t v, int64_t o, int64_t count) {
   constexpr int kRows = vectors == 1 ? 1 : 4;  // one vector waits for the rows alone: one stream
   Vector totals[vectors * kLanes];
   if (count < kLanes) std::memset(totals, 0, sizeof totals);
   int64_t r = 0;
   for (; r + kRows <= count; r += kRows)
-    lane_products<vectors, kRows>(f, v, f.weight + (o + r) * row_bytes(f), totals + r);
-  for (; r < count; ++r)
-    lane_products<vectors, 1>(f, v, f.weight + (o + r) * row_bytes(f), totals + r);
+    lane_products<vectors, kRows>(f, v, row_of(f, o + r), totals + r);
+  for (; r < count; ++r) lane_products<vectors, 1>(f, v, row_of(f, o + r), totals + r);
   for (int i = 0; i < vectors; ++i) {
     Vector y = sum_each<kLanes>(totals + i * kLanes);
     if (f.bias) y += load_part(f.bias + o, count);
@@ -200,11 +203,11 @@ struct Panel {
         scales(reinterpret_cast<Vector*>(scratch.floats(blocks * kPanelOutputs))) {}
 
   /// Outputs [first, first + kPanelOutputs), zeros behind the last.
-  void pack(const Int8Products& f, int64_t first) const {
-    const int64_t bytes = f.x.blocks() * kWeightBlock;
+  void pack(const Products& f, int64_t first) const {
+    const int64_t bytes = f.rounded.blocks() * kWeightBlock;
     for (int v = 0; v < kVectorsOfPanel; ++v) {
       const int64_t output = first + v * kLanes, count = smaller(kLanes, f.outputs - output);
-      const int8_t* rows = f.weight + output * row_bytes(f);
+      const int8_t* rows = row_of(f, output);
       for (int64_t k = 0; k < bytes; k += kChunk) {
         Vector block[kLanes] = {};
         for (int64_t r = 0; r < count; ++r)
@@ -215,7 +218,7 @@ struct Panel {
           quads[(k / 4 + quad) * kVectorsOfPanel + v] =
               reinterpret_cast<Bytes>(block[quad]) ^ static_cast<uint8_t>(kOffsetOfPanel);
       }
-      for (int64_t b = 0; b < f.x.blocks(); ++b) {
+      for (int64_t b = 0; b < f.rounded.blocks(); ++b) {
         uint16_t column[kLanes] = {};
         for (int64_t r = 0; r < count; ++r) column[r] = scales_of(f, rows + r * row_bytes(f))[b];
         scales[b * kVectorsOfPanel + v] = load(column);
@@ -225,7 +228,7 @@ struct Panel {
 };
 
 /// Adds the bias and stores a vector's results with kLanes outputs of the panel.
-void store_results(const Int8Products& f, int64_t r, int64_t output, Vector results) {
+void store_results(const Products& f, int64_t r, int64_t output, Vector results) {
   const int64_t count = smaller(kLanes, f.outputs - output);
   if (f.bias) results += load_part(f.bias + output, count);
   store_part(f.y + r * f.outputs + output, results, count);
@@ -234,14 +237,14 @@ void store_results(const Int8Products& f, int64_t r, int64_t output, Vector resu
 #ifdef TESSERA_AMX
 
 /// Results of vectors [r, r + kTileRows) and the panel's outputs.
-void multiply_tile(const Int8Products& f, const Panel& panel, int64_t r, int64_t first) {
-  const int64_t blocks = f.x.blocks();
-  const float* x_scales = f.x.scales + r * blocks;
+void multiply_tile(const Products& f, const Panel& panel, int64_t r, int64_t first) {
+  const int64_t blocks = f.rounded.blocks();
+  const float* x_scales = f.rounded.scales + r * blocks;
   for (int v = 0; v < kVectorsOfPanel; ++v) {
     Integers sums[2][kTileRows];  // of a block, and of the next one, multiplied ahead of its turn
     const auto multiply_block = [&](int64_t b) {
       order_memory();
-      _tile_loadd(1, f.x.values + (r * blocks + b) * kWeightBlock, blocks * kWeightBlock);
+      _tile_loadd(1, f.rounded.values + (r * blocks + b) * kWeightBlock, blocks * kWeightBlock);
       _tile_loadd(2, panel.quads + b * kQuads * kVectorsOfPanel + v, kVectorsOfPanel * kChunk);
       _tile_zero(0);
       _tile_dpbssd(0, 1, 2);
@@ -263,12 +266,12 @@ void multiply_tile(const Int8Products& f, const Panel& panel, int64_t r, int64_t
 }
 
 /// Results of all vectors, at least kTileRows: the last tile has some of the one before it, too.
-void multiply_panel(const Int8Products& f, const Panel& panel, const int32_t* /*offsets*/,
+void multiply_panel(const Products& f, const Panel& panel, const int32_t* /*offsets*/,
                     int64_t first) {
   // Sums of a block, its part of the vectors, and that of kLanes outputs' weights.
   const TileUnit tiles({{kTileRows, kChunk}, {kTileRows, kWeightBlock}, {kQuads, kChunk}});
-  for (int64_t r = 0; r < f.x.rows; r += kTileRows)
-    multiply_tile(f, panel, smaller(r, f.x.rows - kTileRows), first);
+  for (int64_t r = 0; r < f.rows; r += kTileRows)
+    multiply_tile(f, panel, smaller(r, f.rows - kTileRows), first);
 }
 
 #else
@@ -282,12 +285,12 @@ Bytes repeated(const int8_t* quad) {
 /// Results of vectors [r, r + rows) and the panel's outputs. offsets [.., blocks]: what the sums of
 /// a block begin with.
 template <int rows>
-void multiply_tile(const Int8Products& f, const Panel& panel, const int32_t* offsets, int64_t r,
+void multiply_tile(const Products& f, const Panel& panel, const int32_t* offsets, int64_t r,
                    int64_t first) {
-  const int64_t blocks = f.x.blocks();
+  const int64_t blocks = f.rounded.blocks();
   Vector totals[rows][kVectorsOfPanel] = {};
   for (int64_t b = 0; b < blocks; ++b) {
-    const int8_t* x = f.x.values + (r * blocks + b) * kWeightBlock;
+    const int8_t* x = f.rounded.values + (r * blocks + b) * kWeightBlock;
     Integers sums[rows][kVectorsOfPanel];
 #pragma GCC unroll 8
     for (int i = 0; i < rows; ++i)
@@ -305,8 +308,8 @@ void multiply_tile(const Int8Products& f, const Panel& panel, const int32_t* off
 #pragma GCC unroll 8
     for (int i = 0; i < rows; ++i)
       for (int v = 0; v < kVectorsOfPanel; ++v)
-        totals[i][v] += as_floats(sums[i][v]) *
-                        (panel.scales[b * kVectorsOfPanel + v] * f.x.scales[(r + i) * blocks + b]);
+        totals[i][v] += as_floats(sums[i][v]) * (panel.scales[b * kVectorsOfPanel + v] *
+                                                 f.rounded.scales[(r + i) * blocks + b]);
   }
   for (int i = 0; i < rows; ++i)
     for (int v = 0; v < kVectorsOfPanel; ++v)
@@ -314,12 +317,11 @@ void multiply_tile(const Int8Products& f, const Panel& panel, const int32_t* off
 }
 
 /// Results of all vectors.
-void multiply_panel(const Int8Products& f, const Panel& panel, const int32_t* offsets,
-                    int64_t first) {
+void multiply_panel(const Products& f, const Panel& panel, const int32_t* offsets, int64_t first) {
   int64_t r = 0;
-  for (; r + kTileRows <= f.x.rows; r += kTileRows)
+  for (; r + kTileRows <= f.rows; r += kTileRows)
     multiply_tile<kTileRows>(f, panel, offsets, r, first);
-  for (; r < f.x.rows; ++r) multiply_tile<1>(f, panel, offsets, r, first);
+  for (; r < f.rows; ++r) multiply_tile<1>(f, panel, offsets, r, first);
 }
 
 #endif
@@ -357,32 +359,31 @@ void widen_weights(const Int8Widening& f) {
                  f.columns - c);
 }
 
-void multiply_few(const SomeInt8Products& some) {
-  const Int8Products& f = some.products;
+void multiply_few(const SomeProducts& some) {
+  const Products& f = some.products;
   constexpr int kTogether = TESSERA_VECTOR_BYTES == 64 ? 2 : 1;  // vectors, as registers allow
   for (int64_t o = some.first; o < some.end; o += kLanes) {
     const int64_t count = smaller(kLanes, some.end - o);
     int64_t v = 0;
-    for (; v + kTogether <= f.x.rows; v += kTogether) multiply_columns<kTogether>(f, v, o, count);
-    for (; v < f.x.rows; ++v) multiply_columns<1>(f, v, o, count);
+    for (; v + kTogether <= f.rows; v += kTogether) multiply_columns<kTogether>(f, v, o, count);
+    for (; v < f.rows; ++v) multiply_columns<1>(f, v, o, count);
   }
 }
 
-void multiply_many(const ManyInt8Products& many) {
-  const Int8Products& f = many.products;
-  const int64_t blocks = f.x.blocks(), panels = (f.outputs + kPanelOutputs - 1) / kPanelOutputs;
-  const int threads =
-      simd::region_threads(f.x.rows * f.x.length * f.outputs >= simd::kWorthThreads);
+void multiply_many(const Products& f) {
+  const int64_t blocks = f.rounded.blocks(),
+                panels = (f.outputs + kPanelOutputs - 1) / kPanelOutputs;
+  const int threads = simd::region_threads(f.rows * f.inputs * f.outputs >= simd::kWorthThreads);
   simd::Scratch size;
   const Panel sized(size, blocks);
-  const simd::ThreadMemory shared(1, f.x.rows * blocks), memory(threads, size.size());
+  const simd::ThreadMemory shared(1, f.rows * blocks), memory(threads, size.size());
   auto* offsets = reinterpret_cast<int32_t*>(shared.of(0));
 #pragma omp parallel num_threads(threads)
   {
 #pragma omp for schedule(static)
-    for (int64_t r = 0; r < f.x.rows; ++r) {
-      round_row(many.x, f.x, r);
-      fill_offsets(f.x, r, offsets);
+    for (int64_t r = 0; r < f.rows; ++r) {
+      round_row(f.x, f.rounded, r);
+      fill_offsets(f.rounded, r, offsets);
     }
 #pragma omp for schedule(static)
     for (int64_t p = 0; p < panels; ++p) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "tessera/ops/cpu/few_rows.h"
 #include "tessera/ops/cpu/multiply_rows.h"
 #include "tessera/ops/cpu/read_pairs.h"
 #include "tessera/ops/cpu/scale_to_length.h"
@@ -39,13 +40,13 @@ float factor(const HeadFactor& f, float x) {
   return std::exp(logarithm < f.bound ? logarithm : f.bound);
 }
 
-RowProducts product(const Projection& map, int64_t B, int64_t C, const float* x, float* y) {
+Products product(const Projection& map, int64_t B, int64_t C, const float* x, float* y) {
   return {
       .rows = B, .inputs = C, .outputs = C, .x = x, .weight = map.weight, .bias = map.bias, .y = y};
 }
 
 /// The outputs of head h, from x or, where the weights are of 8 bits, from x in whole numbers.
-void project_head(RowProducts f, const Int8Vectors& x, int64_t h, int64_t D) {
+void project_head(Products f, const Int8Vectors& x, int64_t h, int64_t D) {
   f.rounded = x;
   multiply_rows(f, h * D, (h + 1) * D);
 }
