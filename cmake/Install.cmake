@@ -47,10 +47,10 @@ install(FILES ${PROJECT_BINARY_DIR}/package/TesseraConfig.cmake
               ${PROJECT_BINARY_DIR}/package/TesseraConfigVersion.cmake
               cmake/LibTorch.cmake DESTINATION ${package_folder})
 
-set(pc_torch_headers ${torch_headers})
-if(NOT torch_headers STREQUAL ATEN_INCLUDE)  # links to LibTorch's own folders (LibTorch.cmake)
-  install(DIRECTORY ${torch_headers} DESTINATION ${CMAKE_INSTALL_LIBDIR}/tessera)
-  set(pc_torch_headers "\${libdir}/tessera/libtorch_headers")
+set(pc_torch_include ${torch_include})
+if(NOT torch_include STREQUAL ATEN_INCLUDE)  # links to LibTorch's own folders (LibTorch.cmake)
+  install(DIRECTORY ${torch_include} DESTINATION ${CMAKE_INSTALL_LIBDIR}/tessera)
+  set(pc_torch_include "\${libdir}/tessera/libtorch_headers")
 endif()
 foreach(package tessera tessera_store)
   configure_file(cmake/${package}.pc.in ${PROJECT_BINARY_DIR}/package/${package}.pc @ONLY)

@@ -20,13 +20,13 @@ find_path(ATEN_INCLUDE ATen/ATen.h REQUIRED HINTS ${TESSERA_TORCH_ROOT} PATH_SUF
 # A wheel's include/ also holds other libraries' headers (fmt, oneDNN, pybind11), of versions of its
 # own, which may not come before Debian's: only LibTorch's own folders are seen.
 if(NOT ATEN_INCLUDE STREQUAL "/usr/include")
-  set(torch_headers ${CMAKE_BINARY_DIR}/libtorch_headers)
-  file(MAKE_DIRECTORY ${torch_headers})
+  set(torch_include ${CMAKE_BINARY_DIR}/libtorch_headers)
+  file(MAKE_DIRECTORY ${torch_include})
   foreach(folder ATen c10 caffe2 torch)
-    file(CREATE_LINK ${ATEN_INCLUDE}/${folder} ${torch_headers}/${folder} SYMBOLIC)
+    file(CREATE_LINK ${ATEN_INCLUDE}/${folder} ${torch_include}/${folder} SYMBOLIC)
   endforeach()
 else()
-  set(torch_headers ${ATEN_INCLUDE})
+  set(torch_include ${ATEN_INCLUDE})
 endif()
 find_library(TORCH_LIBRARY torch REQUIRED HINTS ${TESSERA_TORCH_ROOT}/lib)
 find_library(TORCH_CPU_LIBRARY torch_cpu REQUIRED HINTS ${TESSERA_TORCH_ROOT}/lib)
@@ -48,7 +48,7 @@ target_link_options(tessera_blas INTERFACE "LINKER:-rpath,${OPENBLAS_FOLDER}")
 
 add_library(tessera_torch INTERFACE IMPORTED GLOBAL)
 target_include_directories(tessera_torch INTERFACE
-  ${torch_headers}/torch/csrc/api/include ${torch_headers})
+  ${torch_include}/torch/csrc/api/include ${torch_include})
 # Before LibTorch stand the C++ library, since wheels hold a part of another one (std::filesystem), and
 # mixed the two crash (PyTorch issue 133437); and OpenBLAS, to which its libblas.so.3 resolves then.
 target_link_libraries(tessera_torch INTERFACE "$<LINK_LIBRARY:KEPT,stdc++>" tessera_blas

@@ -19,7 +19,7 @@ inline void fill(const torch::nn::Module& model, const std::string& name,
                  const std::vector<double>& values) {
   at::NoGradGuard no_grad;
   at::Tensor parameter = model.named_parameters()[name];
-  parameter.flatten().copy_(at::tensor(values));
+  parameter.view({-1}).copy_(at::tensor(values));
 }
 
 }  // namespace tessera::test

@@ -16,9 +16,8 @@ namespace tessera::test {
     TESSERA_CHECK(input.scalar_type() == at::kDouble || !input.requires_grad(),
                   "gradients_agree: differentiated inputs must be double");
     if (!input.requires_grad()) continue;
-    if (!input.is_leaf() || !input.is_contiguous())
-      input = input.detach().clone(at::MemoryFormat::Contiguous).requires_grad_(true);
-    leaves.push_back(input);
+    if (!input.is_leaf()) input = input.detach().clone().requires_grad_(true);
+    leaves.push_back(input);  // moved in place, and put back
   }
   const at::Tensor output = function(inputs);
   const at::Tensor weights =

@@ -57,24 +57,28 @@ struct InterruptedIn : TinyLearner {
 using InterruptedLearner = InterruptedIn<&TinyLearner::evaluation>;
 using InterruptedSampler = InterruptedIn<&TinyLearner::sample_after>;
 
-TEST_F(TrainerTest, AnEvaluationThatWasInterruptedIsMadeUpFor) {
-  const at::Tensor expected = train("whole", Start::kNew);
+template <typename CutShort>
+class TrainerMakesUpFor : public TrainerTest {};
+using WhatIsCutShort = testing::Types<InterruptedLearner, InterruptedSampler>;
+TYPED_TEST_SUITE(TrainerMakesUpFor, WhatIsCutShort);
+
+TYPED_TEST(TrainerMakesUpFor, WhatWasInterrupted) {
+  const at::Tensor expected = this->train("whole", Start::kNew);
   int64_t signals = 1;
   const auto run = [&](Start start) {
     TinyNetwork network;
-    InterruptedLearner learner(network, config, signals);
-    Trainer(learner, folder / "run").run(start);
+    TypeParam learner(network, this->config, signals);
+    Trainer(learner, this->folder / "run").run(start);
     return weights_of(network);
   };
-  // The first evaluation is cut short, and then its repetition.
-  EXPECT_THAT(message_of<Interrupted>([&] { run(Start::kNew); }),
-              HasSubstr("stopped after step 4 of 12"));
+  // It is cut short, and then its repetition.
+  EXPECT_THAT(message_of<Interrupted>([&] { run(Start::kNew); }), HasSubstr("stopped after step"));
   signals = 1;
   EXPECT_THAT(message_of<Interrupted>([&] { run(Start::kResume); }),
-              HasSubstr("stopped after step 4 of 12"));
+              HasSubstr("stopped after step"));
   EXPECT_TRUE(run(Start::kResume).equal(expected));
-  EXPECT_EQ(timeless_lines(folder / "run/metrics.jsonl"),
-            timeless_lines(folder / "whole/metrics.jsonl"));
+  EXPECT_EQ(timeless_lines(this->folder / "run/metrics.jsonl"),
+            timeless_lines(this->folder / "whole/metrics.jsonl"));
 }
 
 /// As one that is killed between the line in the log and the checkpoint.

@@ -113,6 +113,11 @@ config::Json with_settings(const std::vector<std::string>& settings) {
   return config;
 }
 
+TextOutput::~TextOutput() {
+  if (returned_) fmt::print("\\x0d");
+  fmt::print("{}", utf8::printable(cutter_.unfinished()));
+}
+
 void TextOutput::write(std::string_view piece) {
   static const bool is_terminal = ::isatty(STDOUT_FILENO) == 1;
   if (!is_terminal) return fmt::print("{}", piece);

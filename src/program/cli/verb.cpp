@@ -144,9 +144,9 @@ bool read_value(const std::string& text, std::string& value) {
 
 /// How an option's text becomes its value.
 struct Option::State {
-  std::string type{};      // in the help: "INT"
-  std::string expected{};  // in messages: "a whole number"
-  std::string range{};     // in messages: "from 1 on"; empty: there is none
+  std::string type{};           // in the help: "INT"
+  std::string expected{};       // in messages: "a whole number"
+  std::string least{}, most{};  // that the type holds, where it is one of whole numbers
   std::function<bool(const std::string& text)> read{};  // whether the text is such a value
   bool repeats = false;
   config::Demand demand{};
@@ -156,7 +156,13 @@ struct Option::State {
     double number = 0;
     return !read_value(text, number) || demand.allows(number);
   }
-  std::string allowed() const { return range.empty() ? expected : expected + " " + range; }
+  std::string allowed() const {
+    const bool has_least = std::isfinite(demand.least), has_most = std::isfinite(demand.most);
+    if (!most.empty() && !has_most)
+      return fmt::format("{} from {} to {}", expected,
+                         has_least ? fmt::format("{}", demand.least) : least, most);
+    return has_least ? expected + " " + demand.range() : expected;
+  }
 };
 
 Option Option::required(bool required) {
@@ -167,10 +173,8 @@ Option Option::required(bool required) {
 Option Option::demand(const config::Demand& demand) {
   state_->demand = demand;
   if (demand.required) required();
-  if (const std::string range = demand.range(); !range.empty()) {
-    state_->range = range;
+  if (const std::string range = demand.range(); !range.empty())
     state_->option->type_name(state_->type + " " + range);
-  }
   return *this;
 }
 
@@ -242,8 +246,8 @@ Option Verb::add_value(const std::string& name, Target& target, const std::strin
   else if constexpr (std::is_integral_v<Value>)
     state = {.type = "INT",
              .expected = "a whole number",
-             .range = fmt::format("from {} to {}", std::numeric_limits<Value>::min(),
-                                  std::numeric_limits<Value>::max()),
+             .least = fmt::format("{}", std::numeric_limits<Value>::min()),
+             .most = fmt::format("{}", std::numeric_limits<Value>::max()),
              .repeats = kSeveral};
   state.read = [&target, first = true](const std::string& text) mutable {
     Value value{};

@@ -8,14 +8,15 @@
 namespace tessera::jobs {
 namespace {
 
-std::string verdict(const store::Certificate& certificate) {
+void add_verdict(Page& page, const store::Certificate& certificate) {
   const size_t count = certificate.erased.size();
-  if (!certificate.proves()) return "The erasure is NOT complete: see the files and digests below.";
-  return fmt::format(
+  if (!certificate.proves())
+    return page.warning("The erasure is not complete: see the files and digests below.");
+  page.conclusion(fmt::format(
       "{} erased. The store is the one that it would be if it had never held {}, and no remains "
       "were found in any of its files.",
       count == 1 ? "One document was" : fmt::format("{} documents were", count),
-      count == 1 ? "it" : "them");
+      count == 1 ? "it" : "them"));
 }
 
 void add_erased(Page& page, const store::Certificate& certificate) {
@@ -67,7 +68,7 @@ void add_signature(Page& page, const config::Json& json) {
 std::string certificate_page(const store::Certificate& certificate, const config::Json& json) {
   Page page("Certificate of erasure",
             store::utc_time(certificate.time) + ", " + certificate.program);
-  page.conclusion(verdict(certificate));
+  add_verdict(page, certificate);
   add_erased(page, certificate);
   add_memory(page, certificate);
   add_scan(page, certificate, json.at("looked_for").get<std::string>());

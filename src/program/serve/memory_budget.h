@@ -21,7 +21,7 @@ class Bell {
   }
   void wait() {
     rung_.wait(0);
-    rung_.exchange(0);
+    rung_.exchange(0);  // not a store: what was done before a ring in between is seen, too
   }
 
  private:

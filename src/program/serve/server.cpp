@@ -104,8 +104,8 @@ Server::Server(Service& service, const ServerOptions& options, OnAnswer on_answe
 }
 
 void Server::run() {
+  const std::shared_ptr<void> at_the_end(nullptr, [](void*) { finish_log(); });
   http_.run();
-  finish_log();
 }
 
 void Server::stop() {

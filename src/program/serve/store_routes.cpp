@@ -148,8 +148,8 @@ Json answer_of(const Service& service, ServedStore& store, const Job& job,
   return json;
 }
 
-/// Answers with a job on the store that the path names. As many documents are listed as are asked
-/// for, and each of several prompts may be answered with as many tokens.
+/// Answers with a job on the store that the path names. A list of documents has no upper limit, and
+/// of Ask the tokens of all prompts count.
 template <typename Job>
 Response answer_job(const Service& service, const Request& request) {
   auto store = store_of(service, request);

@@ -192,11 +192,13 @@ void check_fields(const std::vector<Field>& fields, const std::string& where) {
 
 std::string help_of(const Field& field) {
   constexpr double kHuge = 1e7;
-  const Demand& demand = field.demand;
+  Demand demand = field.demand;
   if (const auto* choices = std::get_if<EnumField>(&field.value))
     return fmt::format("{} ({})", field.help, fmt::join(choices->names, " | "));
-  const bool says_more = demand.above_least || (demand.least > 0 && demand.least != 1);
-  if (demand.most > kHuge && !says_more) return std::string(field.help);
+  if (demand.most > kHuge) demand.most = kInfinity;
+  const bool goes_without_saying =
+      !demand.above_least && demand.most == kInfinity && (demand.least <= 0 || demand.least == 1);
+  if (goes_without_saying) return std::string(field.help);
   return fmt::format("{} ({})", field.help, demand.range());
 }
 

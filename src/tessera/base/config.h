@@ -159,7 +159,8 @@ std::vector<Field> fields_of(const T& value) {
 
 Json fields_to_json(const std::vector<Field>& fields);
 void fields_from_json(const Json& json, const std::vector<Field>& fields, const std::string& where);
-/// Writes the fields' own values to them again.
+/// Throws as fields_from_json() where a value is not what is demanded of it. It writes each value
+/// to its field again.
 void check_fields(const std::vector<Field>& fields, const std::string& where);
 std::string describe(const std::vector<Field>& fields, const std::string& indent);
 /// What a field means, and what it may be: the names of an enum, and the bounds of numbers but for

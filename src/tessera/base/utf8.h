@@ -78,6 +78,9 @@ bool is_space(char32_t code_point);
 /// Cuts a text that comes piece by piece into characters; a piece may end inside one.
 class CharacterCutter {
  public:
+  /// The beginning of a character that is not whole yet.
+  const std::string& unfinished() const { return unfinished_; }
+
   /// Calls take(bytes, code_point) for each character that is whole by now, and for each byte that
   /// is not UTF-8, which has no code point: void(std::string_view, std::optional<char32_t>).
   template <typename Take>

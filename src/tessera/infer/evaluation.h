@@ -68,10 +68,9 @@ struct EvaluationOptions {
 };
 
 /// Adds the loss of each token of a text [N] int64 but its first, where options.takes_next says so.
-/// on_progress: tokens predicted. While an InterruptGuard lives, a signal
-/// ends it with Interrupted. Throws UsageError on options that make no sense, on ids outside the
-/// vocabulary and on a text too long to be read in streaming mode, by this model or with the memory
-/// of this machine.
+/// on_progress: tokens predicted. While an InterruptGuard lives, a signal ends it with Interrupted.
+/// Throws UsageError on options that make no sense, on ids outside the vocabulary and on a text too
+/// long to be read in streaming mode, by this model or with the memory of this machine.
 void evaluate_text(LanguageModel& model, const at::Tensor& text, const EvaluationOptions& options,
                    LossByPosition& losses, const OnProgress& on_progress = {});
 

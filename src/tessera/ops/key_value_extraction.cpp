@@ -32,7 +32,8 @@ at::Tensor composed_leaky_average(const at::Tensor& x, const at::Tensor& gain,
       return at::cat({all.narrow(1, 0, reach), rest}, 1);
     };
     y = with_first(y, y.narrow(1, reach, T - reach) + later * y.narrow(1, 0, T - reach));
-    decays = gated ? with_first(decays, later * decays.narrow(1, 0, T - reach)) : decays * decays;
+    decays = gated ? with_first(decays, later * decays.narrow(1, 0, T - reach))
+                   : decay.view({1, 1, -1, 1}).pow(2 * reach);
   }
   return y;
 }

@@ -17,7 +17,7 @@ void GaussianField::fill(int64_t first_row, int64_t rows, int64_t first_column, 
   check_argument(first_column + columns <= kMostColumns,
                  "GaussianField::fill: columns {} to {}, expected at most {}", first_column,
                  first_column + columns, kMostColumns);
-  cpu::gaussian_rows({seed_, stream_, first_row, rows, first_column, columns, out, stride});
+  cpu::fill_gaussian_rows({seed_, stream_, first_row, rows, first_column, columns, out, stride});
 }
 
 std::vector<float> gaussian_rows(int64_t rows, int64_t columns, uint64_t seed, uint64_t stream) {

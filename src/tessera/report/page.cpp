@@ -43,6 +43,7 @@ font:.86rem/1.55 ui-monospace,SFMono-Regular,Menlo,Consolas,"Liberation Mono",mo
 .command pre{padding-right:5.5rem}
 .command span{display:inline-block;max-width:100%}
 .conclusion{font-size:1.12rem;line-height:1.5}
+.warning{border-left:.35rem solid #d1372c;padding-left:.8rem}
 .label{color:var(--soft);font-size:.88rem;margin:0 0 .3rem}
 button{font:inherit;font-size:.82rem;color:var(--text);background:var(--card);border:1px solid var(--rule);border-radius:6px;padding:.2rem .65rem;cursor:pointer}
 button:hover{border-color:var(--soft)}
@@ -169,6 +170,10 @@ void Page::paragraph(std::string_view text) {
 
 void Page::conclusion(std::string_view text) {
   body_ += "<p class=\"conclusion\">" + escape_markup(text) + "</p>\n";
+}
+
+void Page::warning(std::string_view text) {
+  body_ += "<p class=\"conclusion warning\">" + escape_markup(text) + "</p>\n";
 }
 
 void Page::list(const std::vector<std::string>& items) {

@@ -20,8 +20,9 @@ class Page {
   /// Starts a section; from three sections on the page has a list of them.
   void section(std::string_view heading);
   void paragraph(std::string_view text);
-  /// A paragraph that is read first.
+  /// A paragraph that is read first; a warning says that something is wrong.
   void conclusion(std::string_view text);
+  void warning(std::string_view text);
   void list(const std::vector<std::string>& items);
   /// Text as it is: a sample, a log. caption may be empty.
   void preformatted(std::string_view text, std::string_view caption = "");

@@ -58,7 +58,7 @@ struct Loop<Arguments, 0> {
 };
 
 /// Declares the build for one instruction set of the loop `name` over `Arguments`. Rooms with loops
-/// say in <room>/cpu/loop.h which sets these are.
+/// say in <room>/cpu/loop.h which sets these are, or take TESSERA_SERIAL_LOOP.
 #define TESSERA_BUILD(set, name, Arguments) \
   namespace set {                           \
   void name(const Arguments&);              \

@@ -148,7 +148,7 @@ void Database::check(int code) const {
 }
 
 void Database::fail(int code) const {
-  // SQLite does not report why a commit failed; errno does, which is 0 before each call.
+  // SQLite does not report why a commit failed; errno does, which is 0 before a statement.
   const int last = errno == ENOSPC || errno == EFBIG || errno == EDQUOT ? errno : 0;
   const int known = connection_ ? ::sqlite3_system_errno(connection_.get()) : 0;
   const int system = known != 0 ? known : last;

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 
+#include "tessera/base/config.h"
 #include "tessera/data/text_source.h"
 #include "tessera/data/token_stream.h"
 #include "tessera/data/tokenizer.h"
@@ -30,7 +31,7 @@ struct CorpusConfig {
     field("tokenizer", tokenizer, "bpe, byte or character; or the path of a tokenizer");
     field("vocabulary", vocabulary, "size of the BPE vocabulary that is learned from the text");
     field("validation_share", validation_share,
-          "share of the tokens, at the end of the text, for validation");
+          "share of the tokens, at the end of the text, for validation", config::inner_share());
     field("stories", stories,
           "instead of a text: this many generated stories (tessera data stories)");
     field("stories_seed", stories_seed, "random seed of the generated stories");

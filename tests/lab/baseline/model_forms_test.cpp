@@ -17,8 +17,10 @@ constexpr ModelForm kLanguageModels[] = {
 
 constexpr ModelForm kNetworks[] = {
     {"vector_lstm", "vector_lstm", R"(, "layers": 2, "hidden": 6)"},
-    {"attentional_lstm", "attentional_lstm", R"(, "hidden": 6)", /*stores_pairs=*/false,
-     /*grows=*/true},
+    {.name = "attentional_lstm",
+     .kind = "attentional_lstm",
+     .hyper_parameters = R"(, "hidden": 6)",
+     .grows = true},
     {"fast_weights", "fast_weights", R"(, "hidden": 8, "inner_steps": 2)"},
     {"rmc_unit", "rmc", R"(, "slots": 3, "heads": 2, "head_width": 4)"},
     {"rmc_memory", "rmc",

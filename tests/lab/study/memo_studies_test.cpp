@@ -218,7 +218,7 @@ TEST_F(MemoStudies, RefuseSettingsThatMakeNoExperiment) {
   EXPECT_THAT(refusal("multi-layer", {{"encodings", {"sum"}}}), HasSubstr("encodings is 'sum'"));
   EXPECT_THAT(refusal("multi-layer", {{"dimensions", {256, 255}}}), HasSubstr("255"));
   EXPECT_THAT(refusal("nearly-orthogonal", {{"closeness", {1.5}}}),
-              HasSubstr("closeness holds 1.5"));
+              HasSubstr("closeness[0] is 1.5, expected a number above 0, below 1"));
   EXPECT_THAT(refusal("natural-text", {{"tokens", {64}}}), HasSubstr("tokens[0] is 64"));
   EXPECT_THROW(run("natural-text", {{"data", text(100)}, {"tokens", {5000}}}), UsageError);
   EXPECT_THAT(refusal("forget", {{"document_tokens", 10}}), HasSubstr("document_tokens is 10"));

@@ -137,7 +137,7 @@ TEST_F(MqarStudy, RefusesSettingsBeforeAnyTraining) {
   EXPECT_EQ(refusal({{"models", {"GPT", "GPT"}}}), "models has 'GPT' twice");
   EXPECT_THAT(refusal({{"pairs", {2, 4}}}), HasSubstr("task.length is 12, expected at least 16"));
   EXPECT_EQ(refusal({{"learning_rates", {0.01, -1}}}),
-            "learning_rates[0] is -1.0, expected a number above 0");
+            "study settings.learning_rates[1] is -1, expected a number above 0");
   EXPECT_THAT(refusal({{"models", {"LSTM", "GPT"}}, {"channels", {8, 9}}}), HasSubstr("heads"));
 }
 

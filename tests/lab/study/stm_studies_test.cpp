@@ -345,7 +345,7 @@ TEST_F(StmStudies, RecipesTryEachModelAsOften) {
               HasSubstr("validation loss,wrong bits per sequence\n"));
   EXPECT_THAT(refusal("recipes", {{"alphas", Json::array()}}), HasSubstr("alphas is empty"));
   EXPECT_THAT(refusal("recipes", {{"learning_rates", {0.1, 0}}}),
-              HasSubstr("learning_rates has 0"));
+              HasSubstr("learning_rates[1] is 0, expected a number above 0"));
 }
 
 TEST_F(StmStudies, RecipesThatAreShownAlikeAreTrainedApart) {

@@ -116,7 +116,8 @@ TEST_F(Unlearning, RefusesSettingsBeforeAnyWork) {
             "shares has 0.9, which is all of 2 authors; expected a share that leaves at least one");
   EXPECT_EQ(refusal("unlearning", {{"shares", config::Json::array()}}),
             "shares is empty, so nothing is measured");
-  EXPECT_EQ(refusal("unlearning", {{"beta", 0}}), "beta is 0, expected a number above 0");
+  EXPECT_EQ(refusal("unlearning", {{"beta", 0}}),
+            "study settings.beta is 0, expected a number above 0");
   EXPECT_THAT(refusal("unlearning", {{"authors", 2'000'000}}),
               testing::HasSubstr("authors is 2000000"));
   EXPECT_THAT(refusal("unlearning", {{"dimension", 100}}),

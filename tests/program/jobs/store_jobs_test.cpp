@@ -322,6 +322,16 @@ TEST_F(StoreJobs, AnErasureSaysWhatEachPartOfItDoes) {
               ElementsAre("Comparing documents", "Forgetting", "Verifying", "Scanning files"));
 }
 
+TEST(CertificatePage, WarnsOfAnErasureThatIsNotComplete) {
+  store::Certificate certificate;
+  certificate.digest_after = certificate.digest_without = "d";
+  const config::Json json = {{"looked_for", "words"}};
+  EXPECT_THAT(certificate_page(certificate, json), Not(HasSubstr("is not complete")));
+  certificate.digest_without = "e";
+  EXPECT_THAT(certificate_page(certificate, json),
+              HasSubstr("<p class=\"conclusion warning\">The erasure is not complete"));
+}
+
 TEST_F(StoreJobs, ACertificateIsRefusedWhereTheSameTextStays) {
   store::memorize(store(), "twin", "The raven sat\nabove the Door.\n");
   Erase erase{.ids = {"raven"}, .certificate = (folder_ / "raven.json").native()};

@@ -29,6 +29,14 @@ TEST(ToolSchema, IsMadeFromTheFieldsOfARequest) {
   EXPECT_EQ(properties["seed"]["minimum"], 0);
   EXPECT_THAT(properties["seed"]["description"].get<std::string>(), HasSubstr("random seed"));
 
+  double rate = 1;
+  const auto schema_with = [&](const config::Demand& demand) {
+    return schema_of({{"rate", "", &rate, demand}})["properties"]["rate"];
+  };
+  EXPECT_EQ(schema_with(config::above(0, 1))["exclusiveMinimum"], 0);
+  EXPECT_EQ(schema_with(config::above(0, 1))["maximum"], 1);
+  EXPECT_EQ(schema_with(config::below(1))["exclusiveMaximum"], 1);
+
   const Json ask = schema_of(config::fields_of(jobs::Ask()));
   EXPECT_EQ(ask["required"], Json::array({"prompts"}));
   EXPECT_EQ(ask["properties"]["prompts"]["type"], "array");

@@ -118,32 +118,32 @@ Subject beside_memory(std::shared_ptr<LanguageModel> model, const TokenMemory& m
 }
 
 std::vector<AnswerScore> scores(const Subject& subject, const Lines& lines) {
-  std::vector<AnswerScore> scores;
+  std::vector<AnswerScore> result;
   for (const Line& line : lines) {
     InterruptGuard::stop_if_interrupted("stopped while asking");
     const at::Tensor distributions = at::log_softmax(subject(line).to(at::kDouble), 1);
-    AnswerScore& score = scores.emplace_back();
+    AnswerScore& score = result.emplace_back();
     for (int64_t i = 0; i < std::ssize(line.answer); ++i) {
       const int64_t token = line.answer[i];
       score.log_probabilities.push_back(distributions[i][token].item<double>());
       score.predicted.push_back(distributions[i].argmax().item<int64_t>() == token);
     }
   }
-  return scores;
+  return result;
 }
 
 std::vector<Tokens> said(const Subject& subject, const Lines& lines) {
-  std::vector<Tokens> said;
+  std::vector<Tokens> result;
   for (const Line& line : lines) {
     InterruptGuard::stop_if_interrupted("stopped while asking");
-    Tokens& answer = said.emplace_back();
+    Tokens& answer = result.emplace_back();
     while (answer.size() < line.answer.size()) {
       constexpr int64_t kAny = 0;  // the token that is asked for
       const at::Tensor next = subject({joined(line.prompt, answer), {kAny}})[0];
       answer.push_back(next.argmax().item<int64_t>());
     }
   }
-  return said;
+  return result;
 }
 
 Examination::Examination(const std::vector<InventedAuthor>& authors, size_t first, size_t end,

@@ -231,7 +231,7 @@ class Unlearning {
 
   template <typename Compute>
   Measures part(const std::string& name, double share, const Compute& compute) {
-    const std::string whole = fmt::format("{}, {} %", name, 100 * share);
+    const std::string whole = fmt::format("{}, {:.12g} %", name, 100 * share);
     const auto numbers = context_.part(whole, Measures::kMeans + tofu_.forgotten_questions(share),
                                        [&] { return compute().numbers(); });
     progress_.advance(whole);

@@ -24,9 +24,8 @@ struct OutOfDistributionSettings : NetworkSettings {
   }
 };
 
-/// But for the paper's, small: stories of a program are alike, and networks that are larger or
-/// learn from them for longer are so sure of themselves that any other text costs them more than a
-/// guess.
+/// Only the paper's networks are large: stories of a program are alike, and larger networks, or
+/// longer trainings, are so sure of themselves that any other text costs them more than a guess.
 OutOfDistributionSettings out_of_distribution_settings(StudySize size) {
   if (size == StudySize::kPaper) {
     OutOfDistributionSettings settings = {story_settings(size)};

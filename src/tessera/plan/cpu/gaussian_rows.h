@@ -15,6 +15,6 @@ struct GaussianRows {
   float* out = nullptr;  ///< [rows, stride]
   int64_t stride = 0;
 };
-TESSERA_SERIAL_LOOP(gaussian_rows, GaussianRows);
+TESSERA_SERIAL_LOOP(fill_gaussian_rows, GaussianRows);
 
 }  // namespace tessera::theory::cpu

@@ -85,7 +85,7 @@ inline void normal_tile(uint64_t seed, uint64_t stream, uint64_t first, float* o
 
 }  // namespace
 
-void gaussian_rows(const GaussianRows& f) {
+void fill_gaussian_rows(const GaussianRows& f) {
   constexpr int64_t kTile = kLanes * 4;
   const int64_t whole = f.columns / kTile * kTile;
   for (int64_t row = 0; row < f.rows; ++row) {
