@@ -194,7 +194,8 @@ TEST(Config, DemandsWhatAFieldSays) {
             R"(stop is ["a)" + std::string(57, 'y') + "…, expected a text");
   EXPECT_EQ(refusal(R"({"text":"a","factor":0})"), "factor is 0, expected a number above 0");
   EXPECT_EQ(refusal(R"({"text":"a","share":0})"), "share is 0, expected a number above 0, up to 1");
-  EXPECT_EQ(refusal(R"({"text":"a","decay":1})"), "decay is 1, expected a number from 0, below 1");
+  EXPECT_EQ(refusal(R"({"text":"a","decay":1})"),
+            "decay is 1, expected a number from 0 to below 1");
   for (const char* half : {"0", "1"})
     EXPECT_EQ(refusal(fmt::format(R"({{"text":"a","half":{}}})", half)),
               fmt::format("half is {}, expected a number above 0, below 1", half));

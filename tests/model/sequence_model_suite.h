@@ -233,7 +233,7 @@ TEST_P(SequenceModelTest, TheFutureDoesNotReachThePast) {
   for (int64_t changed = 0; changed < 12; ++changed) {
     const at::Tensor after = whole(with_other_step(x, changed));
     EXPECT_TRUE(after.narrow(1, 0, changed).equal(before.narrow(1, 0, changed))) << changed;
-    EXPECT_FALSE(after.select(1, changed).equal(before.select(1, changed))) << changed;
+    EXPECT_FALSE(after.slice(1, changed).equal(before.slice(1, changed))) << changed;
   }
 }
 

@@ -77,7 +77,7 @@ TEST(TrainConfig, RefusesWhatMakesNoSense) {
   EXPECT_EQ(refusal([](TrainConfig& c) { c.decay_steps = 100; }),
             "train.decay_steps is 100, expected more than warmup_steps, or 0 for the last step");
   EXPECT_EQ(refusal([](TrainConfig& c) { c.beta2 = 1; }),
-            "train.beta2 is 1.0, expected a number from 0, below 1");
+            "train.beta2 is 1.0, expected a number from 0 to below 1");
   EXPECT_NE(refusal([](TrainConfig& c) { c.learning_rate = 0; }), "");
   EXPECT_NE(refusal([](TrainConfig& c) { c.learning_rate = NAN; }), "");
   EXPECT_NE(refusal([](TrainConfig& c) { c.weight_decay = -1; }), "");

@@ -125,8 +125,8 @@ std::string Demand::range() const {
   if (!std::isfinite(least)) return "";
   const std::string lower = fmt::format("{} {}", above_least ? "above" : "from", least);
   if (!std::isfinite(most)) return above_least ? lower : lower + " on";
-  const std::string_view upper = below_most ? "below" : above_least ? "up to" : "to";
-  return fmt::format("{}{} {} {}", lower, above_least || below_most ? "," : "", upper, most);
+  if (!above_least) return fmt::format("{} to {}{}", lower, below_most ? "below " : "", most);
+  return fmt::format("{}, {} {}", lower, below_most ? "below" : "up to", most);
 }
 
 std::string shown(const Json& json) {

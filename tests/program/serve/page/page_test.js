@@ -144,9 +144,9 @@ describe("Write", () => {
 
   test("shows which memories made a part of a character", async () => {
     const {choices: [{prompt_token_ids: prompt, token_ids: ids}]} = await api("/v1/completions",
-      {model: "mosaic", prompt: "the cat ", temperature: 100, seed: 1, max_tokens: 30, return_token_ids: true});
+      {model: "mosaic", prompt: "the cat ", temperature: 10, seed: 1, max_tokens: 30, return_token_ids: true});
     const index = ids.findIndex((id) => id >= 128 && id < 256);
-    await onPage("#write?prompt=the+cat+&temperature=100&seed=1&tokens=30", async (page) => {
+    await onPage("#write?prompt=the+cat+&temperature=10&seed=1&tokens=30", async (page) => {
       await page.waitForSelector("#write .status:has-text('Done.')");
       const asked = page.waitForRequest("**/v1/inspect");
       await page.locator(`#write [data-index='${index}']`).click();
