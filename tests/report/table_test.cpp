@@ -50,6 +50,14 @@ TEST(Table, HtmlEscapesAndCarriesExactNumbers) {
             "</tr>\n</tbody></table>\n");
 }
 
+TEST(Table, ALongWordMayBreak) {
+  const std::string digest(64, 'a'), words = std::string(39, 'a') + " b";
+  Table table("", {"digest", "words"});
+  table.add_row({digest, words});
+  EXPECT_THAT(table.html(),
+              testing::HasSubstr("<td class=\"long\">" + digest + "</td><td>" + words));
+}
+
 TEST(Table, HtmlHasReadableNumbersAndCopiesExactOnes) {
   Table table("", {"tokens"});
   table.add_row({1162292});

@@ -58,6 +58,7 @@ caption{text-align:left;font-weight:600;padding:0 0 .5rem}
 th{text-align:left;font-weight:600;color:var(--soft);font-size:.85rem;border-bottom:1px solid var(--soft);vertical-align:bottom}
 th,td{padding:.38rem .9rem .38rem 0;overflow-wrap:break-word}
 td{border-bottom:1px solid var(--rule);vertical-align:top;min-width:2.5rem}
+td.long{overflow-wrap:anywhere}
 th.number,td.number{text-align:right;overflow-wrap:normal}
 td.number{white-space:nowrap}
 td code{font-size:.85rem}

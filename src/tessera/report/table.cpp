@@ -30,8 +30,10 @@ std::string csv_field(std::string field) {
 }
 
 std::string html_cell(const Cell& cell, bool right) {
-  std::string tag = right ? "<td class=\"number\"" : "<td";
+  constexpr size_t kLong = 40;  // a word that may break anywhere, such as a digest
   const std::string shown = cell.is_number() ? readable_number(cell.shown()) : cell.shown();
+  const bool is_long = shown.size() >= kLong && shown.find(' ') == std::string::npos;
+  std::string tag = right ? "<td class=\"number\"" : is_long ? "<td class=\"long\"" : "<td";
   if (shown != cell.exact()) {
     const std::string exact = escape_markup(cell.exact());
     tag += " title=\"" + exact + "\" data-exact=\"" + exact + "\"";
