@@ -339,9 +339,14 @@ DecoderErrors decode_all(int64_t outputs, int64_t pairs, int64_t d, double alpha
     errors.plain += (std::max_element(line.begin(), line.end()) - line.begin() != answer[x]) / n;
     errors.ratio += (likelihood_ratio_answer(line, noise, prior) != answer[x]) / n;
   }
-  const AssociationTask stored = {std::vector(pairs, 1.0 / static_cast<double>(pairs)), answer,
-                                  static_cast<int32_t>(outputs)};
-  errors.predicted = predicted_error(summarise_memory(stored, std::vector(pairs, 1.0f)), d);
+  MemorySummary memory;  // the energy of an output is how many pairs it has
+  group_outputs(counts, memory.outputs);
+  for (const auto& [count, energy] : memory.outputs)
+    memory.inputs.push_back({.mass = count * energy / static_cast<double>(pairs),
+                             .weight = 1,
+                             .class_energy = std::max(0.0, energy - 1),
+                             .output_group = static_cast<int32_t>(memory.inputs.size())});
+  errors.predicted = predicted_error(memory, d);
   return errors;
 }
 
