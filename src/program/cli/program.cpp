@@ -114,8 +114,8 @@ config::Json with_settings(const std::vector<std::string>& settings) {
 }
 
 TextOutput::~TextOutput() {
-  if (returned_) fmt::print("\\x0d");
-  fmt::print("{}", utf8::printable(cutter_.unfinished()));
+  const std::string rest = (returned_ ? "\\x0d" : "") + utf8::printable(cutter_.unfinished());
+  std::fwrite(rest.data(), 1, rest.size(), stdout);  // fmt would throw where the terminal is gone
 }
 
 void TextOutput::write(std::string_view piece) {

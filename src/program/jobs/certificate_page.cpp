@@ -35,7 +35,7 @@ void add_memory(Page& page, const store::Certificate& certificate) {
       {{"Digest before", certificate.digest_before},
        {"Digest after", certificate.digest_after},
        {"Digest rebuilt", certificate.digest_without + (same ? ": the same as after the erasure"
-                                                             : ": ANOTHER than after the erasure")},
+                                                             : ": another than after the erasure")},
        {"Remaining", fmt::format("{} document{}, {} tokens", remaining.documents,
                                  remaining.documents == 1 ? "" : "s", remaining.tokens)}});
   page.paragraph(

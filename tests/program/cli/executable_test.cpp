@@ -126,6 +126,7 @@ TEST_F(ExecutableOnTexts, ATerminalIsShownTheirControlCharacters) {
   const std::string store = path("store");
   write_text(path("texts"), "caf\xC3\xA9\t\x1b[31mred\x07\nthe old man and the sea\n");
   done({"memo", "create", store, "--dimension", "64"});
+  done({"memo", "create", path("bytes"), "--tokenizer", "byte", "--dimension", "64"});
   done({"memo", "memorize", store, path("texts")});
   EXPECT_EQ(tessera({"memo", "show", store, "texts"}).out, read_file(path("texts")));
   const auto on_terminal = [](const Arguments& arguments) {
@@ -145,6 +146,9 @@ TEST_F(ExecutableOnTexts, ATerminalIsShownTheirControlCharacters) {
   EXPECT_THAT(on_terminal({"generate", "--model", trained_model(), "--prompt", "\x1b[31mred",
                            "--max-tokens", "2"}),
               HasSubstr("\\x1b[31mred"));
+  EXPECT_EQ(on_terminal({"tokenizer", "decode", "--tokenizer", path("bytes"), "--tokens", "97",
+                         "27", "195"}),
+            "a\\x1b\\xc3");
 }
 
 }  // namespace
