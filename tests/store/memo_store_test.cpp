@@ -5,11 +5,13 @@
 #include <omp.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <thread>
 
 #include "tessera/base/error.h"
@@ -290,6 +292,33 @@ TEST_F(StoreTest, WhatWasNotWrittenIsDoneAgain) {
   EXPECT_EQ(verify(MemoStore(store())).digest, expected);
   MemoWriter(store()).checkpoint();
   EXPECT_EQ(digest(store()), expected);
+}
+
+/// Of what was not synced, the disk may have any first part.
+TEST_F(StoreTest, APowerFailureUndoesTheLastDocumentsAsAWhole) {
+  const std::vector<std::string> all = {"1", "2", "3", "4"};
+  {
+    MemoWriter writer(store());
+    for (const std::string& id : all)
+      writer.memorize(id, document_text(std::stoi(id)), Duplicates::kRefuse);
+    std::filesystem::copy(store(), store("left"));
+  }
+  const auto log = [&](const std::string& name) { return store(name) / "ledger.sqlite-wal"; };
+  constexpr int kParts = 12;
+  std::set<size_t> kept;
+  for (int part = 0; part <= kParts; ++part) {
+    std::filesystem::copy(store("left"), store("found"));
+    std::filesystem::remove(store("found") / "ledger.sqlite-shm");
+    std::filesystem::resize_file(log("found"), file_bytes(log("left")) * part / kParts);
+    const std::vector<std::string> found = ids(MemoStore(store("found")));
+    EXPECT_TRUE(std::ranges::equal(found, std::span(all).first(found.size()))) << part;
+    EXPECT_EQ(complaint("found"), "") << part;
+    kept.insert(found.size());
+    memorize(store("found"), "more", document_text(9));
+    EXPECT_EQ(complaint("found"), "") << part;
+    std::filesystem::remove_all(store("found"));
+  }
+  EXPECT_GE(kept.size(), 3u);
 }
 
 TEST_F(StoreTest, ADocumentOfManyPieces) {

@@ -280,6 +280,11 @@ void Ledger::check_integrity() const {
     throw DataError(path(), "is damaged: {}", findings.text(0));
 }
 
+sqlite::Transaction Ledger::transaction() {
+  database_.execute("PRAGMA synchronous = NORMAL");
+  return {database_, Access::kWrite};
+}
+
 int64_t Ledger::next_change() {
   Statement(database_, "UPDATE store SET last_change = last_change + 1").run();
   return last_change();
@@ -355,7 +360,8 @@ bool Ledger::is_settled() const {
 }
 
 void Ledger::settle(std::span<const std::string> digests) {
-  check_integrity();  // a copy takes what the pages refer to
+  check_integrity();                               // a copy takes what the pages refer to
+  database_.execute("PRAGMA synchronous = FULL");  // files are put in place when it is committed
   copy_.emplace(settled_copy(path(), digests));
   const bool erases = erasure_pending();
   if (!erases) copy_->execute("VACUUM");

@@ -97,8 +97,9 @@ struct Neighbourhood {
 /// the matrix file does not contain yet. The matrix is a pure function of the ledger.
 ///
 /// Changes are numbered from 1 since the ledger was last settled. Each is one transaction, so that
-/// a process killed at any moment leaves the state before it or after it. The tokens of a forgotten
-/// document stay until settle(), because they must be removed from an older matrix.
+/// a process killed at any moment leaves the state before it or after it. A power failure may undo
+/// the last ones, those after the last sync(). The tokens of a forgotten document stay until
+/// settle(), because they must be removed from an older matrix.
 ///
 /// A settled ledger's file is a function of the documents, their details and their order alone: its
 /// bytes do not tell what else was ever stored, nor how many commands it took.
@@ -193,7 +194,10 @@ class Ledger {
 
   // For the one writer only:
 
-  sqlite::Transaction transaction() { return {database_, sqlite::Access::kWrite}; }
+  /// Its commit() does not wait for the disk; sync() and settle() do.
+  sqlite::Transaction transaction();
+  /// Keeps a power failure from undoing what was committed.
+  void sync() { database_.sync_log(); }
   /// Adds a document under an unused id; its pairs are set afterwards by set_pairs().
   StoredDocument store(const std::string& id, const memo::TokenPieces& tokens);
   /// Records document.pairs.

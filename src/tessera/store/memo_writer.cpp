@@ -20,6 +20,7 @@ namespace {
 
 constexpr size_t kLongestId = 4096;           // bytes
 constexpr size_t kLongestMetadata = 1 << 20;  // bytes of a key and its value
+constexpr double kSecondsUnsynced = 1;        // a sync takes as long as several short documents
 constexpr double kEditsForWriting = 20;  // seconds of edits for each second of writing the matrix
 
 /// Calls `look`, which looks at a text alone.
@@ -63,7 +64,7 @@ void MemoWriter::index_documents() {
   for (const StoredDocument& document : ledger_.unindexed()) {
     auto transaction = ledger_.transaction();
     ledger_.index(document, whole_text(ledger_, folder_.tokenizer(), document));
-    transaction.commit();
+    commit(transaction);
   }
 }
 
@@ -114,7 +115,7 @@ Memorized MemoWriter::memorize(const std::string& id, std::string_view text, Dup
   ledger_.set_pairs(document);
   ledger_.set_details(document, details);
   ledger_.index(document, text);
-  transaction.commit();
+  commit(transaction);
   put_back(std::move(memory), started);
   return known ? Memorized::kReplaced : Memorized::kNew;
 }
@@ -135,7 +136,7 @@ void MemoWriter::describe(const std::string& id, const DocumentDetails& details)
   check_metadata(details.metadata);
   auto transaction = ledger_.transaction();
   ledger_.set_details(document, details);
-  transaction.commit();
+  commit(transaction);
 }
 
 /// The document's tokens: those of its text, then the end of text, if the tokenizer has one.
@@ -175,8 +176,22 @@ void MemoWriter::forget(const std::string& id, const OnProgress& on_progress) {
   ledger_.note_forgotten(document, details, file_bytes(folder_.path() / StoreFolder::kHistoryFile));
   memo::TextMemory memory = take();
   memory.forget(stored(document, on_progress));
-  transaction.commit();
+  commit(transaction);
   put_back(std::move(memory), started);
+}
+
+void MemoWriter::commit(sqlite::Transaction& transaction) {
+  transaction.commit();
+  is_synced_ = false;
+  if (seconds_since(synced_) > kSecondsUnsynced) sync();
+}
+
+/// To be called before files are written that name what was committed.
+void MemoWriter::sync() {
+  if (is_synced_) return;
+  ledger_.sync();
+  is_synced_ = true;
+  synced_ = Clock::now();
 }
 
 void MemoWriter::load() {
@@ -223,6 +238,7 @@ void MemoWriter::keep_work() {
   const std::vector<std::string> settled = ledger_.settled_digests();
   if (settled.size() != in_place_.size()) return;  // of an earlier version
   if (!lock_.is_in_place()) return;                // checkpoint() will say so, too
+  sync();
   try {
     for (size_t s = 0; s < settled.size(); ++s) {
       if (is_settled(s)) continue;
@@ -266,6 +282,7 @@ void MemoWriter::make_room() {
 void MemoWriter::write_matrices() {
   check_place();
   load();
+  sync();
   if (ledger_.erasure_pending()) make_room();
   for (size_t s = 0; s < in_place_.size(); ++s) {
     if (is_written(s)) continue;
@@ -311,7 +328,7 @@ void MemoWriter::rebuild(const OnProgress& on_progress) {
   ledger_.rebuild_index([&](const StoredDocument& document) {
     return whole_text(ledger_, folder_.tokenizer(), document);
   });
-  transaction.commit();
+  commit(transaction);
   memory_ = std::move(memory);
   in_place_.assign(memory_->shards().size(), {});
   beside_ = in_place_;

@@ -40,9 +40,10 @@ class TextError : public DataError {
 
 /// A store opened for writing, by one process at a time, in one thread. Every document memorized or
 /// forgotten is one transaction of the ledger: a process killed at any moment leaves the store
-/// before it or after it, and the next to open the store brings the matrix up to date. If a member
-/// throws, the store is as before that document. The first edit reads the matrices, which then stay
-/// in memory.
+/// before it or after it, and the next to open the store brings the matrix up to date. A power
+/// failure before settle() has ended may also undo the transactions of the last second. If a member
+/// throws, the store is as before that document, unless the disk failed after its transaction. The
+/// first edit reads the matrices, which then stay in memory.
 class MemoWriter {
  public:
   /// Erases what an earlier writer forgot without erasing its text from the files; where that
@@ -109,6 +110,8 @@ class MemoWriter {
   void index_documents();
   std::optional<Memorized> keep(const StoredDocument& known, std::string_view text,
                                 const Metadata& metadata);
+  void commit(sqlite::Transaction& transaction);
+  void sync();
   void load();
   memo::TextMemory take();
   bool is_settled(size_t shard) const;
@@ -132,6 +135,8 @@ class MemoWriter {
     int64_t edits = -1;  ///< MemoryShard::edits() of what it holds; -1: there is none
   };
   std::vector<Settled> in_place_, beside_;  // of each shard; empty if unknown
+  Clock::time_point synced_ = {};           // when the ledger was
+  bool is_synced_ = false;                  // nothing was committed since
   double seconds_of_edits_ = 0;             // since the matrices were written
   double seconds_of_writing_ = 0.1;
 };

@@ -115,6 +115,14 @@ void Database::replace_by(const Database& other) {
   check(::sqlite3_backup_finish(copying));
 }
 
+void Database::sync_log() {
+  sqlite3_file* log = nullptr;
+  errno = 0;
+  check(::sqlite3_file_control(connection_.get(), "main", SQLITE_FCNTL_JOURNAL_POINTER, &log));
+  if (log != nullptr && log->pMethods != nullptr)
+    check(log->pMethods->xSync(log, SQLITE_SYNC_NORMAL));
+}
+
 bool Database::empty_log(std::chrono::milliseconds patience) {
   ::sqlite3_busy_timeout(connection_.get(), static_cast<int>(patience.count()));
   const std::shared_ptr<sqlite3> set_back(connection_.get(), [](sqlite3* connection) {

@@ -38,6 +38,8 @@ class Database {
   int64_t changes() const;
   /// Gets every page of the other, in one transaction: readers see all of it or nothing.
   void replace_by(const Database& other);
+  /// Waits until the log is on the disk. With `PRAGMA synchronous = FULL` every commit does.
+  void sync_log();
   /// Moves what the log holds into the file and empties the log; false, if another process still
   /// reads what was before when this time is over.
   bool empty_log(std::chrono::milliseconds patience);

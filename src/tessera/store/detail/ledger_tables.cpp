@@ -158,8 +158,10 @@ const std::filesystem::path& checked_ledger_path(const std::filesystem::path& pa
 void Ledger::create(const std::filesystem::path& path, const std::string& config) {
   Database database(path, Access::kWrite);
   database.execute("PRAGMA journal_mode = WAL");
+  sqlite::Transaction creation(database, Access::kWrite);  // one sync for all tables
   create_tables(database);
   Statement(database, "INSERT INTO store VALUES (?1, 0, 0)", config).run();
+  creation.commit();
 }
 
 Database settled_copy(const std::filesystem::path& ledger, std::span<const std::string> digests) {
