@@ -125,8 +125,8 @@ def test_another_working_folder_leads_to_no_other_store(tmp_path, monkeypatch):
         store.memorize("more", SHIP)
         monkeypatch.chdir(tmp_path / "there")
         store.memorize("and more", SHIP + LAMP)
-        assert [document.id for document in store.documents()] == ["here", "more", "and more"]
-    for folder, ids in (("here", ["here", "more", "and more"]), ("there", ["there"])):
+        assert [document.id for document in store.documents()] == ["and more", "here", "more"]
+    for folder, ids in (("here", ["and more", "here", "more"]), ("there", ["there"])):
         with tessera.Store(tmp_path / folder / "store") as store:
             assert [document.id for document in store.documents()] == ids
             assert store.verify()["verified"] is True

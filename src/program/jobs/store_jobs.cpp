@@ -158,15 +158,16 @@ Documents::Answer Documents::run(const MemoStore& store, const OnProgress& on_pr
            std::ranges::includes(details.metadata, wanted);
   };
   const Ledger& ledger = store.ledger();
-  const int64_t last = after.empty() ? INT64_MIN : ledger.get(after).number;
   const bool all_match = wanted.empty() && since.empty() && before.empty();
-  const auto documents = ledger.documents();
+  auto documents = ledger.documents();
+  // A document that is replaced between two parts of a list keeps its place in this order.
+  std::ranges::sort(documents, {}, &store::StoredDocument::id);
   Answer answer{.erasure_pending = ledger.erasure_pending(), .unerased = ledger.unerased()};
   int64_t seen = 0;
   for (const auto& document : documents) {
     on_progress(++seen, std::ssize(documents));
     const bool is_full = limit != 0 && std::ssize(answer.documents) == limit;
-    const bool is_listed = document.number > last && !is_full;
+    const bool is_listed = document.id > after && !is_full;
     store::DocumentDetails details;
     if (is_listed || !all_match) details = ledger.details(document);
     if (!is_wanted(details)) continue;

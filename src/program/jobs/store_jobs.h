@@ -183,7 +183,8 @@ struct Search {
   Answer run(const store::MemoStore& store, const OnProgress& on_progress) const;
 };
 
-/// Lists the documents.
+/// Lists the documents. Parts of a list fit together whatever is stored or forgotten in between: a
+/// document that is there all the time is in one of them.
 struct Documents {
   static constexpr std::string_view kName = "documents";
   static constexpr std::string_view kHelp = "List the documents";
@@ -199,7 +200,7 @@ struct Documents {
     field("since", since, "YYYY-MM-DD: only documents memorized on this day (UTC) or later");
     field("before", before, "YYYY-MM-DD: only documents memorized before this day");
     field("limit", limit, "maximum number of documents (0: all)", config::at_least(0));
-    field("after", after, "an id: only documents stored after this one, to go on with a list");
+    field("after", after, "an id: only documents whose ids come after it, to go on with a list");
   }
 
   struct Listed {
@@ -207,7 +208,7 @@ struct Documents {
     store::DocumentDetails details;
   };
   struct Answer {
-    std::vector<Listed> documents = {};  ///< in the order in which they were stored
+    std::vector<Listed> documents = {};  ///< in the order of their ids, byte by byte
     int64_t total = 0;                   ///< that match, also before and behind these
     bool has_more = false;               ///< behind these
     bool erasure_pending = false;        ///< as store::Ledger has it

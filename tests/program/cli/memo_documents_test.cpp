@@ -478,7 +478,7 @@ TEST_F(MemoDocuments, TakesStandardInputAndIds) {
             "not memorized: standard input: byte 0 is not valid UTF-8; convert it, for example "
             "with iconv\ntessera: 1 of 1 documents were not memorized\n");
   done({"memorize", store, path("poems/raven"), "--id", "Poe, 1845"});
-  EXPECT_EQ(json({"documents", store})["data"][1]["id"], "Poe, 1845");
+  EXPECT_EQ(json({"documents", store})["data"][0]["id"], "Poe, 1845");
 }
 
 TEST_F(MemoDocuments, RefusesWhatIsNoTextAndStaysAsItWas) {

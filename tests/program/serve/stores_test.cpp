@@ -31,9 +31,9 @@ TEST_F(Stores, DocumentsComeAndGo) {
   EXPECT_EQ(get(kDocuments + "/a%2Fb%20c")["text"], "My lamp went out.");
 
   EXPECT_EQ(get(kDocuments + "?limit=1")["has_more"], true);
-  EXPECT_EQ(get(kDocuments + "?limit=1&after=one")["data"][0]["id"], "a/b c");
+  EXPECT_EQ(get(kDocuments + "?limit=1&after=a/b%20c")["data"][0]["id"], "one");
   EXPECT_EQ(get(kDocuments + "?limit=0")["data"].size(), 2u);
-  EXPECT_EQ(tiny_.ask("GET", kDocuments + "?after=two").status, 404);
+  EXPECT_TRUE(get(kDocuments + "?after=two")["data"].empty());
 
   const Json again = {{"id", "one"}, {"text", "Another text."}};
   const Response taken = tiny_.post(kDocuments, again);
