@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <functional>
 #include <map>
 #include <set>
@@ -269,6 +270,21 @@ std::vector<fs::path> files_of(const std::vector<store::StoredDocument>& documen
   return paths;
 }
 
+/// Writes a document to a file of its own, which a disk may have under another name already.
+void write_document(const std::string& id, const fs::path& path, std::string_view text) {
+  try {
+    write_new_file(path, text);
+  } catch (const SystemError& error) {
+    if (error.code() != EEXIST && error.code() != ENOTDIR) throw;
+    throw SystemError(
+        fmt::format("'{}' cannot be exported: on this disk its file would be that of another "
+                    "document, as the disk does not distinguish upper and lower case, or two ways "
+                    "to write an accent; nothing is written, name a folder on another disk",
+                    id),
+        error.code());
+  }
+}
+
 /// Writes every document below a new folder, which appears with all of them.
 Export::Answer write_texts(const MemoStore& store, const fs::path& path,
                            const OnProgress& on_progress) {
@@ -279,7 +295,7 @@ Export::Answer write_texts(const MemoStore& store, const fs::path& path,
   for (size_t i = 0; i < documents.size(); ++i) {
     const auto& document = documents[i];
     const std::string text = store::memorized_text(store.ledger(), store.tokenizer(), document);
-    write_new_file(folder.path() / files[i], text);
+    write_document(document.id, folder.path() / files[i], text);
     if (files[i] != fs::path(document.id).lexically_normal())
       answer.renamed.emplace_back(document.id, files[i]);
     answer.bytes += text.size();
