@@ -228,6 +228,15 @@ TEST(NewFolder, GetsNewFiles) {
   EXPECT_EQ(read_file(folder / "new/a/b"), "text");
 }
 
+TEST(NewFolder, TakesThePlaceOfNoMountPoint) {
+  const TemporaryFolder folder;
+  EXPECT_THAT(message_of<UsageError>([&] { NewFolder::in_place_of("/proc"); }),
+              HasSubstr("/proc is a mount point, which no other folder can replace; move what"));
+  EXPECT_THAT(message_of<UsageError>([&] { NewFolder(folder / "."); }),
+              HasSubstr("/.; name one below it, such as"));
+  EXPECT_EQ(entries(folder.path()), 0u);
+}
+
 TEST(NewFolder, ThatCannotBeOpenedLeavesNothing) {
   const TemporaryFolder folder;
   rlimit before = {};

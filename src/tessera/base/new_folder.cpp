@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <string_view>
 
 #include "tessera/base/detail/new_names.h"
 #include "tessera/base/error.h"
@@ -30,10 +31,24 @@ bool is_free(const std::filesystem::path& path) {
          (std::filesystem::is_directory(status) && std::filesystem::is_empty(path));
 }
 
+/// Throws UsageError where no folder can be renamed to this one, though it be empty. advice: what
+/// to do where it is a mount point.
+void check_place(const std::filesystem::path& path, std::string_view advice) {
+  struct ::statx found = {};
+  const bool is_there = ::statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, 0, &found) == 0;
+  if (is_there && (found.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0)
+    throw UsageError("{} is a mount point, which no other folder can replace; {}", path.native(),
+                     advice);
+  if (path.filename() == "." || path.filename() == "..")
+    throw UsageError("no new folder can replace {}; name one below it, such as {}", path.native(),
+                     (path / "new").native());
+}
+
 /// Of a folder that there may be; the folder above it is made.
 std::filesystem::path free_path(std::filesystem::path path) {
   if (!path.has_filename()) path = path.parent_path();  // "store/" is "store"
   if (!is_free(path)) throw UsageError("{} already exists; name a new folder", path.native());
+  check_place(path, fmt::format("name a folder below it, such as {}", (path / "new").native()));
   create_folders(path.parent_path());
   return path;
 }
@@ -43,7 +58,9 @@ std::filesystem::path free_path(std::filesystem::path path) {
 NewFolder::NewFolder(const std::filesystem::path& path) : NewFolder(free_path(path), false) {}
 
 NewFolder NewFolder::in_place_of(const std::filesystem::path& path) {
-  return {std::filesystem::canonical(path), true};
+  const std::filesystem::path there = std::filesystem::canonical(path);
+  check_place(there, "move what it holds to a folder below it");
+  return {there, true};
 }
 
 NewFolder::NewFolder(std::filesystem::path path, bool replaces)
@@ -54,7 +71,14 @@ NewFolder::NewFolder(std::filesystem::path path, bool replaces)
   std::string name;
   do {
     name = unfinished_name(path_);
-    if (::mkdtemp(name.data()) == nullptr) throw SystemError(path_.native(), "create", errno);
+    if (::mkdtemp(name.data()) == nullptr) {
+      const int cause = errno;
+      const bool is_there = ::access(path_.c_str(), F_OK) == 0;  // and may be written to itself
+      throw SystemError(
+          path_.native(),
+          is_there && !replaces ? "put a new folder in its place (name one below it)" : "create",
+          cause);
+    }
     descriptor_ = ::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor_ < 0) {
       const int cause = errno;

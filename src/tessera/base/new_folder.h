@@ -9,10 +9,11 @@ namespace tessera {
 /// a killed process left, by the next that makes a folder of this name.
 class NewFolder {
  public:
-  /// Throws UsageError if the path already exists and is not an empty folder; SystemError.
+  /// Throws UsageError if the path already exists and is not an empty folder, or is one that cannot
+  /// be replaced (a mount point); SystemError.
   explicit NewFolder(const std::filesystem::path& path);
   /// For a folder that commit() puts in the place of this one, in one step, with its permissions
-  /// and its owner; the old one is removed.
+  /// and its owner; the old one is removed. Throws UsageError on a mount point; SystemError.
   static NewFolder in_place_of(const std::filesystem::path& path);
   ~NewFolder();
   NewFolder(const NewFolder&) = delete;

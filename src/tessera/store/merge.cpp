@@ -179,8 +179,8 @@ LedgerTotals rebuild_store(const std::filesystem::path& store,
   const FileLock lock = StoreFolder::lock(store);
   remove_unfinished_files(store);
   folder.check_files();
+  NewFolder place = NewFolder::in_place_of(store);  // throws before what may take long
   const Tokenizer tokenizer = make_tokenizer();
-  NewFolder place = NewFolder::in_place_of(store);
   LedgerTotals totals;
   {
     const MemoStore from(store);
