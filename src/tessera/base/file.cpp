@@ -4,10 +4,13 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <fstream>
 #include <optional>
+#include <sstream>
 #include <utility>
 
 #include "tessera/base/detail/new_names.h"
@@ -96,6 +99,21 @@ void remove_left(const std::filesystem::path& folder, const std::optional<std::s
     else
       std::filesystem::remove(entry, stays);
   }
+}
+
+/// " (process 1234)" that has this file locked; "" where the system does not say.
+std::string holder_of_lock(const std::filesystem::path& path) {
+  struct stat file = {};
+  ::stat(path.c_str(), &file);
+  const std::string name =
+      fmt::format("{:02x}:{:02x}:{}", major(file.st_dev), minor(file.st_dev), file.st_ino);
+  std::ifstream locks("/proc/locks");  // proc_locks(5): "1: FLOCK ADVISORY WRITE 1234 fe:00:567 …"
+  std::string number, kind, manner, access, process, locked;
+  for (std::string line; std::getline(locks, line);)
+    if (std::istringstream(line) >> number >> kind >> manner >> access >> process >> locked &&
+        kind == "FLOCK" && locked == name)
+      return fmt::format(" (process {})", process);
+  return "";
 }
 
 /// Calls write(what is left of the bytes) until all are written.
@@ -291,7 +309,8 @@ FileLock::FileLock(std::filesystem::path path, std::string_view refusal)
     if (code == 0 && is_in_place()) return;
     ::close(descriptor_);
     if (code == EWOULDBLOCK)
-      throw std::runtime_error(fmt::format("{}: {}", path_.native(), refusal));
+      throw std::runtime_error(
+          fmt::format("{}: {}{}", path_.native(), refusal, holder_of_lock(path_)));
     if (code != 0) throw SystemError(path_.native(), "lock", code);
   }
 }

@@ -104,8 +104,8 @@ class MappedFile {
 /// its place.
 class FileLock {
  public:
-  /// refusal: what the message says after the path where another process holds the lock. Throws
-  /// std::runtime_error with it; SystemError.
+  /// refusal: what the message says after the path where another process holds the lock; then
+  /// follows which one, where the system says it. Throws std::runtime_error with it; SystemError.
   FileLock(std::filesystem::path path, std::string_view refusal);
   ~FileLock();
   FileLock(const FileLock&) = delete;
