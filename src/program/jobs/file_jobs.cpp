@@ -215,6 +215,16 @@ store::Duplicates duplicates_of(const Files& files) {
   return files.replace ? store::Duplicates::kReplace : store::Duplicates::kRefuse;
 }
 
+/// Throws DataError that names the text.
+std::vector<int32_t> tokens_of(std::string_view text, const Tokenizer& tokenizer,
+                               const std::string& name) {
+  try {
+    return tokenizer.encode(text);
+  } catch (const DataError& error) {
+    throw DataError(name, "{}", error.what());
+  }
+}
+
 /// Adds a document, or throws what is wrong with it.
 void admit(const FileDocument& document, const store::MemoWriter& writer,
            store::Duplicates duplicates, Admitted& admitted, double& pairs) {
@@ -228,7 +238,7 @@ void admit(const FileDocument& document, const store::MemoWriter& writer,
     const memo::TextMemoryConfig& memory = writer.config().memory;
     const std::string_view sample = utf8::beginning_of(text, kSample);
     const double times = static_cast<double>(text.size()) / static_cast<double>(sample.size());
-    const std::vector<int32_t> encoded = writer.tokenizer().encode(sample);
+    const std::vector<int32_t> encoded = tokens_of(sample, writer.tokenizer(), document.name);
     const double tokens = times * static_cast<double>(encoded.size());
     if (tokens > static_cast<double>(memo::TextMemory::most_tokens(memory)))
       throw DataError(document.name,
@@ -316,8 +326,10 @@ Files::Answer Files::memorize(store::MemoWriter& writer, const Admitted& admitte
         memorize_text(document.id, text);
       });
     } catch (const std::runtime_error& error) {
-      if (is_read || !keep_going) throw;
-      answer.refusals.push_back(error.what());  // its file has gone meanwhile
+      // Its file has gone meanwhile, or only its beginning was looked at.
+      const bool is_refused = !is_read || dynamic_cast<const store::TextError*>(&error) != nullptr;
+      if (!is_refused || !keep_going) throw;
+      answer.refusals.push_back(error.what());
       continue;
     }
     on_news.memorized(answer.documents.back());

@@ -136,6 +136,26 @@ TEST_F(StoreJobs, AFileThatHasGoneMeanwhileIsLeftOutWhereAsked) {
   EXPECT_THROW(job.memorize(writer, admitted, Files::OnNews(), kSilent), std::runtime_error);
 }
 
+/// Before the first document is stored, only the beginning of each is looked at.
+TEST_F(StoreJobs, ATextThatCannotBeEncodedAtItsEndIsLeftOutWhereAsked) {
+  const std::string line = "The raven sat.\n";
+  std::string text = line;
+  while (text.size() < 70000) text += line;
+  write_file(folder_ / "texts/a", text + "?");
+  write_file(folder_ / "texts/b", line);
+  write_file(folder_ / "texts/c", "?");
+  MemoStore::create(folder_ / "letters", store::small_memory(),
+                    Tokenizer::characters(line, EndOfText::kPresent));
+  MemoWriter writer(folder_ / "letters");
+  MemorizeFiles job;
+  job.files = {(folder_ / "texts").native()};
+  job.keep_going = true;
+  const Files::Answer answer = job.memorize(writer, job.admitted(writer), Files::OnNews(), kSilent);
+  EXPECT_EQ(answer.documents.size(), 1u);
+  EXPECT_THAT(answer.refusals, ElementsAre(HasSubstr("texts/c: text: byte 0: the character"),
+                                           StartsWith("a: text: byte 70005: the character")));
+}
+
 /// While it lives, files are opened as by a user who owns none; root may read everything.
 struct AsNobody {
   AsNobody() { EXPECT_EQ(::getuid() == 0 ? ::seteuid(65534) : 0, 0); }
