@@ -2,12 +2,10 @@
 
 #include <fmt/format.h>
 #include <libxml/HTMLparser.h>
-#include <sys/wait.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
-#include <cstdio>
+#include <csignal>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -183,17 +181,29 @@ std::string text_of_html(std::string_view page, const std::string& name) {
   return text.take();
 }
 
-std::string text_of_pdf(const std::filesystem::path& path) {
-  const CommandOutput output =
-      output_of("pdftotext -enc UTF-8 -nopgbrk " + quoted(std::filesystem::absolute(path)) +
-                " - 2>/dev/null");
+std::string text_of_pdf(const std::filesystem::path& path, const CommandLimits& limits) {
+  const auto [text, status] = output_of(
+      "exec pdftotext -enc UTF-8 -nopgbrk " + quoted(std::filesystem::absolute(path)) + " -",
+      limits);
+  if (text.size() > limits.output)
+    throw DataError(path.native(), "has more than {:g} MB of text; leave this file out",
+                    static_cast<double>(limits.output) / 1e6);
+  if (status == 0) return text;
   // Ctrl-C also ends pdftotext, which says nothing of the file.
-  if (output.status != 0) InterruptGuard::stop_if_interrupted("interrupted");
-  if (output.status == 127)
+  InterruptGuard::stop_if_interrupted("interrupted");
+  if (status == 127)
     throw DataError(path.native(),
                     "is read by pdftotext, which is not installed (Debian's poppler-utils)");
-  if (output.status != 0) throw DataError(path.native(), "pdftotext cannot read it");
-  return output.text;
+  if (status == -SIGXCPU)
+    throw DataError(path.native(),
+                    "pdftotext cannot read it in {} seconds of a processor; leave this file out",
+                    limits.seconds);
+  if (status < 0)
+    throw DataError(path.native(),
+                    "pdftotext cannot read it: it crashes, or needs more than {:g} GB of memory; "
+                    "leave this file out",
+                    static_cast<double>(limits.memory) / 1e9);
+  throw DataError(path.native(), "pdftotext cannot read it");
 }
 
 std::vector<JsonLine> json_lines_of(std::string_view file, const std::string& name) {
@@ -217,18 +227,6 @@ std::vector<JsonLine> json_lines_of(std::string_view file, const std::string& na
 
 std::string text_of_json_line(std::string_view line, const std::string& name) {
   return parsed_line(line, name)["text"].get<std::string>();
-}
-
-CommandOutput output_of(const std::string& command) {
-  CommandOutput output;
-  std::FILE* pipe = ::popen(command.c_str(), "r");
-  if (pipe == nullptr) return {"", 127};
-  std::array<char, 1 << 16> buffer;
-  while (const size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe))
-    output.text.append(buffer.data(), got);
-  const int status = ::pclose(pipe);
-  output.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return output;
 }
 
 }  // namespace tessera
