@@ -97,6 +97,14 @@ TEST(Html, AnythingIsAPage) {
   EXPECT_EQ(text_of(deep + "deep"), "deep\n");
 }
 
+TEST(Html, WhatBrowsersPassOverIsNoText) {
+  EXPECT_EQ(
+      text_of("<!doctype html>a<![if !lists]>1.<![endif]>b<!-- <!x> -->c<!x>d<?= $x ?>e<!>f<"),
+      "a1.bcdef<\n");
+  const std::string name(20'000, 'n');
+  EXPECT_EQ(text_of("a<?" + name + "?>b<?" + name + " x?>c<p title='<?'>d"), "abc\nd\n");
+}
+
 TEST(Html, ATagMayBeLongButHasNotAnyNumberOfAttributes) {
   const auto tag = [](int attributes) {
     std::string page = "<p>before</p>\n<img";

@@ -4,7 +4,6 @@
 #include <libxml/HTMLparser.h>
 
 #include <algorithm>
-#include <cctype>
 #include <csignal>
 #include <limits>
 #include <memory>
@@ -131,6 +130,24 @@ struct PageReader {
   }
 };
 
+/// The page with "<?x " where "<?" or "<!" begins what browsers pass over to the next ">", such as
+/// "<?= $x ?>" and "<![endif]>". libxml2 takes it for text, and instructions with long names, too.
+std::string with_plain_instructions(std::string_view page) {
+  constexpr std::string_view kOthers[] = {"<!--", "<!doctype", "<![cdata["};
+  std::string result;
+  for (size_t begin = 0, end = 0; begin < page.size(); begin = end) {
+    end = std::min(page.find('<', begin + 1), page.size());
+    const std::string_view part = page.substr(begin, end - begin);
+    const bool is_other = std::ranges::any_of(kOthers, [&](std::string_view other) {
+      return in_small_letters(part.substr(0, other.size())) == other;
+    });
+    const bool is_passed_over = part.starts_with("<?") || (part.starts_with("<!") && !is_other);
+    result.append(is_passed_over ? "<?x " : part.substr(0, 2))
+        .append(part, std::min(part.size(), size_t{2}));
+  }
+  return result;
+}
+
 /// Between quotes that nothing in it ends.
 std::string quoted(const std::string& argument) {
   std::string result = "'";
@@ -151,8 +168,7 @@ nlohmann::json parsed_line(std::string_view line, const std::string& name) {
 }  // namespace
 
 FileFormat format_of(const std::filesystem::path& path) {
-  std::string end = path.extension().native();
-  std::ranges::transform(end, end.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string end = in_small_letters(path.extension().native());
   if (end == ".html" || end == ".htm" || end == ".xhtml") return FileFormat::kHtml;
   if (end == ".jsonl" || end == ".ndjson") return FileFormat::kJsonLines;
   return end == ".pdf" ? FileFormat::kPdf : FileFormat::kPlain;
@@ -161,6 +177,7 @@ FileFormat format_of(const std::filesystem::path& path) {
 std::string text_of_html(std::string_view page, const std::string& name) {
   std::string converted;
   if (utf8::valid_prefix(page) != page.size()) page = converted = page_in_utf8(page);
+  page = converted = with_plain_instructions(page);
   if (page.size() > static_cast<size_t>(std::numeric_limits<int>::max()))
     throw DataError(name, "is a page of {} bytes, at most 2^31 - 1 can be read", page.size());
   PageText text;
@@ -182,13 +199,13 @@ std::string text_of_html(std::string_view page, const std::string& name) {
 }
 
 std::string text_of_pdf(const std::filesystem::path& path, const CommandLimits& limits) {
-  const auto [text, status] = output_of(
+  auto [text, status] = output_of(
       "exec pdftotext -enc UTF-8 -nopgbrk " + quoted(std::filesystem::absolute(path)) + " -",
       limits);
   if (text.size() > limits.output)
     throw DataError(path.native(), "has more than {:g} MB of text; leave this file out",
                     static_cast<double>(limits.output) / 1e6);
-  if (status == 0) return text;
+  if (status == 0) return std::move(text);
   // Ctrl-C also ends pdftotext, which says nothing of the file.
   InterruptGuard::stop_if_interrupted("interrupted");
   if (status == 127)
