@@ -228,7 +228,8 @@ void admit(const FileDocument& document, const store::MemoWriter& writer,
     const memo::TextMemoryConfig& memory = writer.config().memory;
     const std::string_view sample = utf8::beginning_of(text, kSample);
     const double times = static_cast<double>(text.size()) / static_cast<double>(sample.size());
-    const std::vector<int32_t> encoded = writer.tokenizer().encode(sample);
+    const std::vector<int32_t> encoded =
+        saying_source(document.name, [&] { return writer.tokenizer().encode(sample); });
     const double tokens = times * static_cast<double>(encoded.size());
     if (tokens > static_cast<double>(memo::TextMemory::most_tokens(memory)))
       throw DataError(document.name,
@@ -280,6 +281,8 @@ Admitted Files::admitted(const store::MemoWriter& writer) const {
     admitted.named.push_back(document.id);
     try {
       admit(document, writer, duplicates_of(*this), admitted, pairs);
+    } catch (const Interrupted&) {
+      throw;
     } catch (const std::runtime_error& error) {
       const bool is_one_bad_file = documents.size() > 1 && dynamic_cast<const DataError*>(&error);
       if (!keep_going && is_one_bad_file)
@@ -315,6 +318,8 @@ Files::Answer Files::memorize(store::MemoWriter& writer, const Admitted& admitte
         is_read = true;
         memorize_text(document.id, text);
       });
+    } catch (const Interrupted&) {
+      throw;
     } catch (const std::runtime_error& error) {
       if (is_read || !keep_going) throw;
       answer.refusals.push_back(error.what());  // its file has gone meanwhile

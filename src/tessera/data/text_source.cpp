@@ -260,11 +260,16 @@ void for_each_document(std::string_view text,
 void for_each_document(const TextSource& source,
                        const std::function<void(std::string_view document)>& visit) {
   source.for_each([&](const std::string& name, std::string_view text) {
-    try {
-      for_each_document(text, visit);
-    } catch (const DataError& error) {
-      throw DataError(name, "{}", error.what());
-    }
+    for_each_document(text, [&](std::string_view document) {
+      try {
+        visit(document);
+      } catch (const DataError& error) {
+        const auto begin = document.data() - text.data();
+        throw DataError(name, "{}{}",
+                        begin == 0 ? "" : fmt::format("document from byte {} on: ", begin),
+                        error.what());
+      }
+    });
   });
 }
 

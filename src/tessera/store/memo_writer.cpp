@@ -145,7 +145,7 @@ memo::TokenPieces MemoWriter::encoded(const std::string& id, std::string_view te
           pieces = encoder_.pieces(text), end = encoder_.tokenizer().end_of_text(),
           tokens = int64_t{0}, ended = false]() mutable -> std::span<const int32_t> {
     if (on_progress) on_progress(0, 0);
-    const auto piece = of_text(pieces);
+    const auto piece = of_text([&] { return saying_source(id, pieces); });
     tokens += std::ssize(piece);
     if (tokens > most)
       throw TextError(id,

@@ -136,6 +136,19 @@ TEST_F(StoreJobs, AFileThatHasGoneMeanwhileIsLeftOutWhereAsked) {
   EXPECT_THROW(job.memorize(writer, admitted, Files::OnNews(), kSilent), std::runtime_error);
 }
 
+TEST_F(StoreJobs, CtrlCWhileAFileIsReadEndsAlsoWhatKeepsGoing) {
+  const auto interrupted = [](size_t) -> std::string { throw Interrupted("interrupted"); };
+  Admitted admitted;
+  admitted.documents.push_back(
+      {.id = "a",
+       .name = "a",
+       .source = std::make_shared<TextSource>(TextSource::generated("a text", 1, interrupted))});
+  MemorizeFiles job;
+  job.keep_going = true;
+  MemoWriter writer(store());
+  EXPECT_THROW(job.memorize(writer, admitted, Files::OnNews(), kSilent), Interrupted);
+}
+
 /// While it lives, files are opened as by a user who owns none; root may read everything.
 struct AsNobody {
   AsNobody() { EXPECT_EQ(::getuid() == 0 ? ::seteuid(65534) : 0, 0); }
