@@ -64,21 +64,25 @@ struct Listing {
   std::vector<std::string> passed_over;  ///< paths as ids have them: links, and folders of nothing
 };
 
-/// Every regular file below a folder with its path within it, in the order of these; hidden ones,
-/// links, the store itself and what is excluded left out. on_unlisted: told what cannot be listed.
+/// What is below a folder.
+struct FolderContent {
+  std::vector<std::pair<std::string, std::string>> files;  ///< path within the folder, path
+  std::vector<std::string> passed_over;                    ///< as in a Listing
+};
+
+/// Every regular file, in the order of the paths; hidden ones, links, the store itself and what is
+/// excluded left out. on_unlisted: told what cannot be listed.
 template <typename OnUnlisted>
-std::vector<std::pair<std::string, std::string>> files_below(const fs::path& folder,
-                                                             std::vector<std::string> globs,
-                                                             const fs::path& store,
-                                                             std::vector<std::string>& passed_over,
-                                                             const OnUnlisted& on_unlisted) {
-  std::vector<std::pair<std::string, std::string>> files;
+FolderContent files_below(const fs::path& folder, std::vector<std::string> globs,
+                          const fs::path& store, const OnUnlisted& on_unlisted) {
+  FolderContent content;
+  auto& [files, passed_over] = content;
   const auto is_listed = [&](const fs::path& path) {
     const bool listed = ::euidaccess(path.c_str(), R_OK | X_OK) == 0;
     if (!listed) on_unlisted(SystemError(path.native(), "read", errno));
     return listed;
   };
-  if (!is_listed(folder)) return files;
+  if (!is_listed(folder)) return content;
   for (auto& glob : globs_of(folder)) globs.push_back(std::move(glob));
   std::error_code failure;
   for (auto entry = fs::recursive_directory_iterator(folder);
@@ -100,7 +104,7 @@ std::vector<std::pair<std::string, std::string>> files_below(const fs::path& fol
   if (files.empty())
     on_unlisted(DataError(folder.native(), "holds no text: there is no file below it"));
   std::ranges::sort(files);
-  return files;
+  return content;
 }
 
 /// The documents of a file. What is wrong with one is said when it is looked at.
@@ -138,8 +142,9 @@ Listing listing_of(const Files& files, const std::string& path, const fs::path& 
   } else if (!fs::is_directory(path)) {
     listing.documents = documents_in(fs::path(path).filename(), path, files.plain);
   } else {
-    for (const auto& [id, file] :
-         files_below(path, files.exclude, store, listing.passed_over, on_unlisted))
+    const FolderContent content = files_below(path, files.exclude, store, on_unlisted);
+    listing.passed_over = content.passed_over;
+    for (const auto& [id, file] : content.files)
       for (auto& document : documents_in(id, file, files.plain))
         listing.documents.push_back(std::move(document));
   }
