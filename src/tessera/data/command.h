@@ -7,7 +7,7 @@ namespace tessera {
 
 /// What a command may use before it is ended by force.
 struct CommandLimits {
-  uint64_t seconds = 60;            ///< of a processor
+  uint64_t seconds = 60;            ///< of processor time
   uint64_t memory = 4'000'000'000;  ///< bytes
   uint64_t output = 250'000'000;    ///< bytes
 };

@@ -213,7 +213,7 @@ std::string text_of_pdf(const std::filesystem::path& path, const CommandLimits& 
                     "is read by pdftotext, which is not installed (Debian's poppler-utils)");
   if (status == -SIGXCPU)
     throw DataError(path.native(),
-                    "pdftotext cannot read it in {} seconds of a processor; leave this file out",
+                    "pdftotext cannot read it in {} seconds of processor time; leave this file out",
                     limits.seconds);
   if (status < 0)
     throw DataError(path.native(),
