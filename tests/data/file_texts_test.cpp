@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+#include <sys/wait.h>
 
 #include <csignal>
 #include <map>
@@ -12,6 +13,7 @@
 #include "tessera/base/file.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/utf8.h"
+#include "tessera/data/command.h"
 #include "tessera/data/text_source.h"
 #include "tests/support/environment.h"
 #include "tests/support/temporary_folder.h"
@@ -95,6 +97,14 @@ TEST(Html, AnythingIsAPage) {
   EXPECT_EQ(text_of(deep + "deep"), "deep\n");
 }
 
+TEST(Html, WhatBrowsersPassOverIsNoText) {
+  EXPECT_EQ(
+      text_of("<!doctype html>a<![if !lists]>1.<![endif]>b<!-- <!x> -->c<!x>d<?= $x ?>e<!>f<"),
+      "a1.bcdef<\n");
+  const std::string name(20'000, 'n');
+  EXPECT_EQ(text_of("a<?" + name + "?>b<?" + name + " x?>c<p title='<?'>d"), "abc\nd\n");
+}
+
 TEST(Html, ATagMayBeLongButHasNotAnyNumberOfAttributes) {
   const auto tag = [](int attributes) {
     std::string page = "<p>before</p>\n<img";
@@ -136,6 +146,15 @@ class FileTexts : public testing::Test {
   }
   std::string refusal_of(const std::filesystem::path& path) {
     return message_of<DataError>([&] { texts_of(path); });
+  }
+
+  /// Of a PDF that is read by this script instead of pdftotext.
+  std::string text_by_script(const std::string& script, const CommandLimits& limits = {}) {
+    write_file(folder_ / "pdftotext", "#!/bin/sh\n" + script + "\n");
+    std::filesystem::permissions(folder_ / "pdftotext", std::filesystem::perms::owner_all);
+    const std::map<std::string, std::string> here = {{"PATH", folder_.path().native()}};
+    const test::Environment with_script(here);
+    return text_of_pdf(folder_ / "a.pdf", limits);
   }
 
   const test::TemporaryFolder folder_;
@@ -205,16 +224,28 @@ TEST_F(FileTexts, SayWhatReadsAPdf) {
   EXPECT_THAT(refusal_of(folder_ / "a.pdf"), HasSubstr("not installed (Debian's poppler-utils)"));
 }
 
+TEST_F(FileTexts, OfAPdfHaveLimits) {
+  const CommandLimits limits{.seconds = 7, .memory = 1 << 30, .output = 1000};
+  const auto text_by = [&](const std::string& script) { return text_by_script(script, limits); };
+  EXPECT_EQ(text_by("echo $(ulimit -t) $(ulimit -v)"), "7 1048576\n");
+  EXPECT_EQ(text_by("printf %1000s").size(), 1000u);
+  const auto refusal_by = [&](const std::string& script) {
+    return message_of<DataError>([&] { text_by(script); });
+  };
+  EXPECT_THAT(refusal_by("while :; do echo endless; done"),
+              HasSubstr("a.pdf: has more than 0.001 MB of text"));
+  EXPECT_THAT(refusal_by("kill -XCPU $$"), HasSubstr("cannot read it in 7 seconds"));
+  EXPECT_THAT(refusal_by("kill -ABRT $$"), HasSubstr("needs more than 1.07374 GB of memory"));
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "a process is left";
+}
+
 TEST_F(FileTexts, SayThatCtrlCEndedTheReaderOfAPdf) {
-  write_file(folder_ / "a.pdf", "%PDF-1.4");
-  write_file(folder_ / "pdftotext", "#!/bin/sh\nkill -INT $$\n");
-  std::filesystem::permissions(folder_ / "pdftotext", std::filesystem::perms::owner_all);
-  const std::map<std::string, std::string> here = {{"PATH", folder_.path().native()}};
-  const test::Environment with_program(here);
-  EXPECT_THAT(refusal_of(folder_ / "a.pdf"), HasSubstr("pdftotext cannot read it"));
+  EXPECT_THAT(message_of<DataError>([&] { text_by_script("kill -INT $$"); }),
+              HasSubstr("pdftotext cannot read it"));
   const InterruptGuard guard;
   std::raise(SIGINT);  // which a terminal sends to both
-  EXPECT_THROW(texts_of(folder_ / "a.pdf"), Interrupted);
+  EXPECT_THROW(text_by_script("kill -INT $$"), Interrupted);
+  EXPECT_THROW(text_by_script("while :; do :; done"), Interrupted);
 }
 
 }  // namespace

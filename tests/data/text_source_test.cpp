@@ -107,6 +107,16 @@ TEST_F(TextSourceFolder, AutomaticPrefersTheKeptBible) {
   EXPECT_THAT(documents(source), ElementsAre(Pair("Ge", "In the\n")));
 }
 
+TEST_F(TextSourceFolder, ADocumentOfSeveralIsNamedByItsPlace) {
+  write_file(folder_ / "a.txt", "One.\n<|endoftext|>\nTwo.\n");
+  const auto refuse_two = [](std::string_view document) {
+    if (document == "Two.\n") throw DataError("byte 1: bad");
+  };
+  EXPECT_THAT(message_of<DataError>(
+                  [&] { for_each_document(TextSource::from_path(folder_ / "a.txt"), refuse_two); }),
+              HasSubstr("a.txt: document from byte 19 on: byte 1: bad"));
+}
+
 std::vector<std::string> documents_of(std::string_view text) {
   std::vector<std::string> documents;
   for_each_document(text, [&](std::string_view document) { documents.emplace_back(document); });

@@ -184,7 +184,7 @@ TEST_F(StoreTest, RefusesWhatIsNoTextAndStaysAsItWas) {
   EXPECT_EQ(ids(MemoStore(store())), std::vector<std::string>{"one"});
   create(store("letters"), Tokenizer::characters("abc", EndOfText::kPresent));
   EXPECT_THAT(message_of<TextError>([&] { memorize(store("letters"), "bad", "abd"); }),
-              HasSubstr("byte 2: the character U+0064 is not among"));
+              HasSubstr("bad: byte 2: the character U+0064 is not among"));
 }
 
 TEST_F(StoreTest, CreatesNothingOverWhatIsThere) {

@@ -60,7 +60,7 @@ TEST_F(QuestionTest, WhatCannotBeEncodedIsTheCallersMistake) {
   const MemoStore letters(store("letters"));
   for (const bool exact : {false, true})
     EXPECT_THAT(message_of<UsageError>([&] { read_question(letters, "QUIZ", {.exact = exact}); }),
-                HasSubstr("the prompt cannot be encoded: text: byte 0: the character U+0051"));
+                HasSubstr("the prompt cannot be encoded: byte 0: the character U+0051"));
 }
 
 TEST_F(QuestionTest, FromEightWordsOnTwoMayBeWrong) {

@@ -115,7 +115,8 @@ std::string describe_sequence_tasks() {
 
 }  // namespace
 
-std::unique_ptr<Learner> make_learner(const Json& configuration, const std::string& where) {
+std::unique_ptr<Learner> make_learner(const Json& configuration, const std::string& where,
+                                      const Json& begun) {
   const std::string name = task_name(configuration, where);
   std::vector<std::string> names;
   for (const auto& kind : task_kinds()) names.push_back(kind.name);
@@ -126,7 +127,8 @@ std::unique_ptr<Learner> make_learner(const Json& configuration, const std::stri
   if (!name.empty() && std::ranges::find(names, name) == names.end())
     throw UsageError("{}: task.name is '{}'; the tasks are: {}{}", where, name,
                      fmt::join(names, ", "), suggestion(name, names));
-  return learner_of<TaskLearner, TaskTrainingConfig::from_json>(configuration, where);
+  const auto config = TaskTrainingConfig::from_json(configuration, where, begun);
+  return config::saying_where(where, [&] { return std::make_unique<TaskLearner>(config); });
 }
 
 std::string describe_learners() {

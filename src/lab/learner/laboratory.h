@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "tessera/model/model_kind.h"
@@ -13,9 +14,11 @@ namespace tessera::task {
 void add_laboratory();
 
 /// The learner of a configuration whose table [task] names a task: a sequence task, "babi",
-/// "regbench" or "pong". where: the configuration's file, for messages. Throws UsageError that
-/// lists the tasks there are, and what the learner's constructor throws.
-std::unique_ptr<Learner> make_learner(const config::Json& configuration, const std::string& where);
+/// "regbench" or "pong". where: the configuration's file, for messages; begun: as
+/// TaskTrainingConfig::from_json() takes it. Throws UsageError that lists the tasks there are, and
+/// what the learner's constructor throws.
+std::unique_ptr<Learner> make_learner(const config::Json& configuration, const std::string& where,
+                                      const config::Json& begun = nullptr);
 
 /// The tables and keys of such configurations, for --help.
 std::string describe_learners();

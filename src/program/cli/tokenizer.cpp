@@ -11,6 +11,7 @@
 #include "program/jobs/file_jobs.h"
 #include "program/jobs/tokenizer_jobs.h"
 #include "tessera/base/config.h"
+#include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/number.h"
@@ -99,7 +100,7 @@ void run_encode(EncodeOptions& options) {
   const auto encode = [&] { ids = options.job.run(tokenizer).tokens; };
   if (options.job.text.empty()) {
     options.job.text = read_input(options.input);
-    encode();
+    saying_source(options.input == "-" ? "standard input" : options.input, encode);
   } else {
     jobs::on_given_text(encode, "--text: ");
   }

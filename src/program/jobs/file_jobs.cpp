@@ -64,21 +64,25 @@ struct Listing {
   std::vector<std::string> passed_over;  ///< paths as ids have them: links, and folders of nothing
 };
 
-/// Every regular file below a folder with its path within it, in the order of these; hidden ones,
-/// links, the store itself and what is excluded left out. on_unlisted: told what cannot be listed.
+/// What is below a folder.
+struct FolderContent {
+  std::vector<std::pair<std::string, std::string>> files;  ///< path within the folder, path
+  std::vector<std::string> passed_over;                    ///< as in a Listing
+};
+
+/// Every regular file, in the order of the paths; hidden ones, links, the store itself and what is
+/// excluded left out. on_unlisted: told what cannot be listed.
 template <typename OnUnlisted>
-std::vector<std::pair<std::string, std::string>> files_below(const fs::path& folder,
-                                                             std::vector<std::string> globs,
-                                                             const fs::path& store,
-                                                             std::vector<std::string>& passed_over,
-                                                             const OnUnlisted& on_unlisted) {
-  std::vector<std::pair<std::string, std::string>> files;
+FolderContent files_below(const fs::path& folder, std::vector<std::string> globs,
+                          const fs::path& store, const OnUnlisted& on_unlisted) {
+  FolderContent content;
+  auto& [files, passed_over] = content;
   const auto is_listed = [&](const fs::path& path) {
     const bool listed = ::euidaccess(path.c_str(), R_OK | X_OK) == 0;
     if (!listed) on_unlisted(SystemError(path.native(), "read", errno));
     return listed;
   };
-  if (!is_listed(folder)) return files;
+  if (!is_listed(folder)) return content;
   for (auto& glob : globs_of(folder)) globs.push_back(std::move(glob));
   std::error_code failure;
   for (auto entry = fs::recursive_directory_iterator(folder);
@@ -100,7 +104,7 @@ std::vector<std::pair<std::string, std::string>> files_below(const fs::path& fol
   if (files.empty())
     on_unlisted(DataError(folder.native(), "holds no text: there is no file below it"));
   std::ranges::sort(files);
-  return files;
+  return content;
 }
 
 /// The documents of a file. What is wrong with one is said when it is looked at.
@@ -138,8 +142,9 @@ Listing listing_of(const Files& files, const std::string& path, const fs::path& 
   } else if (!fs::is_directory(path)) {
     listing.documents = documents_in(fs::path(path).filename(), path, files.plain);
   } else {
-    for (const auto& [id, file] :
-         files_below(path, files.exclude, store, listing.passed_over, on_unlisted))
+    const FolderContent content = files_below(path, files.exclude, store, on_unlisted);
+    listing.passed_over = content.passed_over;
+    for (const auto& [id, file] : content.files)
       for (auto& document : documents_in(id, file, files.plain))
         listing.documents.push_back(std::move(document));
   }
@@ -215,16 +220,6 @@ store::Duplicates duplicates_of(const Files& files) {
   return files.replace ? store::Duplicates::kReplace : store::Duplicates::kRefuse;
 }
 
-/// Throws DataError that names the text.
-std::vector<int32_t> tokens_of(std::string_view text, const Tokenizer& tokenizer,
-                               const std::string& name) {
-  try {
-    return tokenizer.encode(text);
-  } catch (const DataError& error) {
-    throw DataError(name, "{}", error.what());
-  }
-}
-
 /// Adds a document, or throws what is wrong with it.
 void admit(const FileDocument& document, const store::MemoWriter& writer,
            store::Duplicates duplicates, Admitted& admitted, double& pairs) {
@@ -238,7 +233,8 @@ void admit(const FileDocument& document, const store::MemoWriter& writer,
     const memo::TextMemoryConfig& memory = writer.config().memory;
     const std::string_view sample = utf8::beginning_of(text, kSample);
     const double times = static_cast<double>(text.size()) / static_cast<double>(sample.size());
-    const std::vector<int32_t> encoded = tokens_of(sample, writer.tokenizer(), document.name);
+    const std::vector<int32_t> encoded =
+        saying_source(document.name, [&] { return writer.tokenizer().encode(sample); });
     const double tokens = times * static_cast<double>(encoded.size());
     if (tokens > static_cast<double>(memo::TextMemory::most_tokens(memory)))
       throw DataError(document.name,
@@ -290,6 +286,8 @@ Admitted Files::admitted(const store::MemoWriter& writer) const {
     admitted.named.push_back(document.id);
     try {
       admit(document, writer, duplicates_of(*this), admitted, pairs);
+    } catch (const Interrupted&) {
+      throw;
     } catch (const std::runtime_error& error) {
       const bool is_one_bad_file = documents.size() > 1 && dynamic_cast<const DataError*>(&error);
       if (!keep_going && is_one_bad_file)
@@ -325,6 +323,8 @@ Files::Answer Files::memorize(store::MemoWriter& writer, const Admitted& admitte
         is_read = true;
         memorize_text(document.id, text);
       });
+    } catch (const Interrupted&) {
+      throw;
     } catch (const std::runtime_error& error) {
       // Its file has gone meanwhile, or only its beginning was looked at.
       const bool is_refused = !is_read || dynamic_cast<const store::TextError*>(&error) != nullptr;

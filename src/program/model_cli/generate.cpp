@@ -28,12 +28,15 @@ struct GenerateArguments {
   bool interactive = false;
 };
 
+std::string name_of(const std::string& file) {
+  return file == "-" ? "standard input" : file;
+}
+
 /// Of a file or, for "-", of standard input; without the line end of its last line. Throws
 /// DataError as utf8::check_bytes().
 std::string prompt_from(const std::string& file) {
-  const bool from_input = file == "-";
-  std::string text = from_input ? jobs::read_standard_input() : read_file(file);
-  utf8::check_bytes(text, from_input ? "standard input" : file);
+  std::string text = file == "-" ? jobs::read_standard_input() : read_file(file);
+  utf8::check_bytes(text, name_of(file));
   if (text.ends_with('\n')) {
     text.pop_back();
     if (text.ends_with('\r')) text.pop_back();
@@ -89,9 +92,13 @@ void run_generate(GenerateArguments& options) {
     say("using the model that comes with Tessera, {}; --model chooses another\n", command.model);
   }
   const ModelFolder folder = ModelFolder::load(command.model, command.placement);
-  if (options.prompt_files.empty())
-    for (const auto& prompt : command.prompts)
-      jobs::on_given_text([&] { folder.encode(prompt); }, "--prompt: ");
+  for (size_t i = 0; i < command.prompts.size(); ++i) {
+    const auto encode = [&] { folder.encode(command.prompts[i]); };
+    if (options.prompt_files.empty())
+      jobs::on_given_text(encode, "--prompt: ");
+    else
+      saying_source(name_of(options.prompt_files[i]), encode);
+  }
   GenerateOptions& generate = command.generate;
   for (const auto& [token, bias] : generate.sampling.logit_bias)
     if (token < 0 || token >= folder.model->vocabulary())

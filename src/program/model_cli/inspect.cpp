@@ -239,10 +239,13 @@ void run_inspect(InspectArguments& options) {
   const ModelFolder folder = ModelFolder::load(
       options.model, {.weights = ops::WeightType::kFloat32, .device = options.device});
   jobs::Inspect& job = options.job;
-  if (options.file.empty())
-    jobs::on_given_text([&] { folder.encode(job.text); }, "--text: ");
-  else
+  const auto encode = [&] { folder.encode(job.text); };
+  if (options.file.empty()) {
+    jobs::on_given_text(encode, "--text: ");
+  } else {
     job.text = text_of_file(options.file);
+    saying_source(options.file, encode);
+  }
   jobs::on_given_text([&] { folder.encode(job.token); }, "--token: ");
   if (options.slots) return measure_slots(options, folder);
   if (!options.page.empty()) return write_page(options, folder);

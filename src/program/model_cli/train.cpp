@@ -18,6 +18,7 @@
 #include "tessera/tensor/manifest.h"
 #include "tessera/text/text_learner.h"
 #include "tessera/text/training_memory.h"
+#include "tessera/train/checkpoint.h"
 #include "tessera/train/metrics_log.h"
 #include "tessera/train/processes.h"
 #include "tessera/train/shared_training.h"
@@ -42,6 +43,14 @@ Start start_of(const TrainArguments& options, int64_t attempt) {
   const bool began =
       std::filesystem::exists(std::filesystem::path(options.out) / MetricsLog::kFile);
   return options.resume || (attempt > 0 && began) ? Start::kResume : Start::kNew;
+}
+
+/// The [model] table of a run that goes on from a checkpoint; null: there is none.
+config::Json begun_model(const TrainArguments& options, int64_t attempt) {
+  const std::filesystem::path run = options.out, file = run / "config.toml";
+  const bool goes_on = start_of(options, attempt) == Start::kResume && is_there(file) &&
+                       !Checkpoints(run / "checkpoints", 1).paths().empty();
+  return goes_on ? config::read_toml(file).value("model", config::Json()) : config::Json();
 }
 
 /// A word as a shell takes it.
@@ -123,12 +132,12 @@ void help_on_text(const TrainArguments& options, const LanguageModelTrainingConf
   help_training(learner, processes);
 }
 
-void run_on_text(const TrainArguments& options, const LanguageModelTrainingConfig& config) {
-  const Rendezvous rendezvous = Rendezvous::from_environment();
+void run_on_text(const TrainArguments& options, const Rendezvous& rendezvous,
+                 const LanguageModelTrainingConfig& config) {
   if (rendezvous.count > 1) check_shares(config.train, rendezvous.count);
   const auto processes = meet_processes(rendezvous);
   if (processes && !processes->leads()) return help_on_text(options, config, *processes);
-  if (!options.resume) config.data.check_tokenizer();
+  if (start_of(options, rendezvous.attempt) == Start::kNew) config.data.check_tokenizer();
   check_training_memory(config.model, expected_vocabulary(config.data), config.train.batch);
   named_device(config.train.device);
   const InterruptGuard guard;
@@ -143,9 +152,9 @@ void run_on_text(const TrainArguments& options, const LanguageModelTrainingConfi
       processes.get());
 }
 
-void run_on_task(const TrainArguments& options, const config::Json& json) {
-  const Rendezvous rendezvous = Rendezvous::from_environment();
-  const auto learner = task::make_learner(json, source_of(options));
+void run_on_task(const TrainArguments& options, const Rendezvous& rendezvous,
+                 const config::Json& json, const config::Json& begun) {
+  const auto learner = task::make_learner(json, source_of(options), begun);
   if (rendezvous.count > 1) learner->check_shares(rendezvous.count);
   const auto processes = meet_processes(rendezvous);
   if (processes && !processes->leads()) return help_training(*learner, *processes);
@@ -170,10 +179,12 @@ void note_default_model(const TrainArguments& options) {
 void run_train(const TrainArguments& options) {
   config::Json json = config::read_toml(options.config);
   for (const auto& setting : options.settings) config::set_from_text(json, setting);
-  if (json.contains("task")) return run_on_task(options, json);
-  const auto config = LanguageModelTrainingConfig::from_json(json, source_of(options));
+  const Rendezvous rendezvous = Rendezvous::from_environment();
+  const config::Json begun = begun_model(options, rendezvous.attempt);
+  if (json.contains("task")) return run_on_task(options, rendezvous, json, begun);
+  const auto config = LanguageModelTrainingConfig::from_json(json, source_of(options), begun);
   if (!json.contains("model")) note_default_model(options);
-  run_on_text(options, config);
+  run_on_text(options, rendezvous, config);
 }
 
 /// The tables and keys of a configuration.

@@ -13,9 +13,9 @@
 #include "program/serve/choice.h"
 #include "program/serve/completion_request.h"
 #include "program/serve/fields.h"
+#include "program/serve/prompts.h"
 #include "program/serve/service.h"
 #include "tessera/base/consecutive.h"
-#include "tessera/store/question.h"
 #include "tessera/store/recall.h"
 
 namespace tessera::serve {
@@ -25,11 +25,6 @@ constexpr auto kPatience = std::chrono::milliseconds(100);  // for something new
 constexpr auto kBetweenComments =
     std::chrono::seconds(5);             // of life; some clients bear 300 of them
 constexpr int64_t kScoredTokens = 4096;  // scored in one go, about
-// Bytes of an answer, about: of a token's text, of its entry among the scores, of an alternative.
-constexpr double kTextBytes = 8, kScoreBytes = 80, kAlternativeBytes = 40;
-// Each text of a request keeps its stop texts and its biases.
-constexpr double kBiasBytes = 64;           // of a bias, about
-constexpr double kMostKeptBytes = 1 << 26;  // of all texts
 
 /// "cmpl-18f3…": a number for each answer of this process, after the time that it started.
 std::string new_id(bool chat) {
@@ -72,10 +67,6 @@ class Completion {
   using Json = nlohmann::ordered_json;
   using Clock = std::chrono::steady_clock;
 
-  struct Prompt {
-    TokenIds tokens;
-    std::string rest;  ///< its end that is no whole token (store::Question::rest)
-  };
   struct Scores {
     size_t first;  ///< prompt
     std::vector<std::vector<ScoredToken>> tokens;
@@ -99,15 +90,13 @@ class Completion {
     }
   };
 
-  Prompt read(const PromptContent& content) const;
   bool scores_prompts() const;
   bool is_scored_to_the_end() const;
-  void check_size() const;
   EngineRequest work(const std::string& client);
   void add_scoring(EngineRequest& work) const;
   void add_texts(EngineRequest& work) const;
   ScoreJob score_job(size_t first, size_t last) const;
-  WritingOptions writing(const Prompt& prompt) const;
+  WritingOptions writing(const ReadPrompt& prompt) const;
 
   bool ended() const;
   /// Waits for something new and applies it: calls `on_news` with each choice after each change.
@@ -128,7 +117,7 @@ class Completion {
   Clock::time_point started_ = Clock::now();
   const Unwanted unwanted_;
   const std::function<bool()> may_have_gone_;
-  std::vector<Prompt> prompts_;
+  const std::vector<ReadPrompt> prompts_;
   std::vector<Choice> choices_;  // best_of for each prompt
   std::set<size_t> scored_;      // prompts whose scores have come
   std::vector<News> early_;      // what was written after the others, which comes behind them
@@ -144,9 +133,9 @@ Completion::Completion(Service& service, const CompletionRequest& request, const
       model_(service.models.find(request.model)),
       id_(new_id(request.chat)),
       unwanted_(service.unwanted(hung_up(request, http))),
-      may_have_gone_(http.may_have_gone) {
-  for (const auto& content : request_.prompts) prompts_.push_back(read(content));
-  check_size();
+      may_have_gone_(http.may_have_gone),
+      prompts_(read_prompts(request_, *model_, unwanted_)) {
+  check_request_size(request_, prompts_, service_, *model_);
   for (const auto& [prompt, rest] : prompts_)
     for (int64_t i = 0; i < request_.best_of; ++i) {
       Choice& choice = choices_.emplace_back(
@@ -157,72 +146,6 @@ Completion::Completion(Service& service, const CompletionRequest& request, const
       if (request_.writing.max_tokens == 0) choice.end(Finish::kMaxTokens);
     }
   if (!ended()) ticket_ = model_->engine->submit(work(http.asker));
-}
-
-/// The ids of a prompt; an empty one begins a new text. A store takes a text as people type it, as
-/// recall does, unless the prompt is to be shown with its own tokens.
-Completion::Prompt Completion::read(const PromptContent& content) const {
-  Prompt prompt;
-  if (const auto* given = std::get_if<TokenIds>(&content)) {
-    prompt.tokens = *given;
-  } else {  // a chat's text is not a program's own
-    const auto& text = std::get<std::string>(content);
-    const auto special = request_.chat ? SpecialTokens::kAsText : SpecialTokens::kRecognised;
-    prompt.tokens = encoded_text(*model_, text, special, "prompt");
-    const auto read_typed = [&](const ServedStore::Snapshot& snapshot) {
-      store::Question question = store::read_question(snapshot.store, text);
-      prompt.tokens.assign(question.tokens.begin(), question.tokens.end());
-      prompt.rest = std::move(question.rest);
-    };
-    if (model_->store && !request_.echo) model_->store->read(read_typed, unwanted_);
-  }
-  const int64_t V = model_->engine->vocabulary();
-  for (const int64_t id : prompt.tokens)
-    if (id >= V)
-      throw ApiError(400, "the prompt holds token {}, the model's ids go up to {}", id, V - 1)
-          .about("prompt");
-  if (const auto end = model_->tokenizer.end_of_text(); prompt.tokens.empty() && end)
-    prompt.tokens = {*end};
-  if (prompt.tokens.empty())
-    throw ApiError(400, "the prompt is empty, and the tokenizer has no end of text to begin with")
-        .about("prompt");
-  return prompt;
-}
-
-void Completion::check_size() const {
-  const double most = service_.limits.tokens_per_request;
-  const double candidates = request_.best_of;
-  double read = 0;
-  for (const auto& [prompt, rest] : prompts_)
-    read += candidates * static_cast<double>(prompt.size());
-  const double written = candidates * static_cast<double>(prompts_.size()) *
-                         static_cast<double>(request_.writing.max_tokens);
-  if (read + written > most)
-    throw ApiError(413,
-                   "the request's texts have {:.0f} tokens to be read and {:.0f} to be written, "
-                   "expected at most {:.0f} in all (--max-tokens-per-request)",
-                   read, written, most)
-        .about("max_tokens");
-  const SamplingOptions& sampling = request_.writing.sampling;
-  double kept = kBiasBytes * static_cast<double>(sampling.logit_bias.size());
-  for (const std::string& stop : request_.writing.stop) kept += static_cast<double>(stop.size());
-  kept *= candidates * static_cast<double>(prompts_.size());
-  if (kept > kMostKeptBytes)
-    throw ApiError(413,
-                   "'stop' and 'logit_bias' take {:.1f} MB in all texts of the request together, "
-                   "expected at most {:.1f}; shorten them, or ask for fewer texts",
-                   kept / 1e6, kMostKeptBytes / 1e6)
-        .about(request_.writing.stop.empty() ? "logit_bias" : "stop");
-  double token_bytes = kTextBytes;
-  if (request_.logprobs)
-    token_bytes += kScoreBytes + kAlternativeBytes * static_cast<double>(*request_.logprobs);
-  service_.check_answer(token_bytes * ((request_.echo ? read : 0) + written),
-                        "texts, tokens or log-probabilities");
-  for (const auto& [token, bias] : sampling.logit_bias)
-    if (token >= model_->engine->vocabulary())
-      throw ApiError(400, "'logit_bias' names token {}, the model's ids go up to {}", token,
-                     model_->engine->vocabulary() - 1)
-          .about("logit_bias");
 }
 
 bool Completion::scores_prompts() const {
@@ -269,7 +192,7 @@ ScoreJob Completion::score_job(size_t first, size_t last) const {
 void Completion::add_texts(EngineRequest& work) const {
   for (size_t choice = 0; choice < choices_.size(); ++choice) {
     TextJob job;
-    const Prompt& prompt = prompts_[choice / request_.best_of];
+    const ReadPrompt& prompt = prompts_[choice / request_.best_of];
     job.prompt = prompt.tokens;
     job.writing = writing(prompt);
     job.sequence = choice % request_.best_of;
@@ -281,7 +204,7 @@ void Completion::add_texts(EngineRequest& work) const {
 }
 
 /// What was asked for, with the model's tokens. The model outlives what its engine writes.
-WritingOptions Completion::writing(const Prompt& prompt) const {
+WritingOptions Completion::writing(const ReadPrompt& prompt) const {
   WritingOptions options = request_.writing;
   options.token_bytes = store::bytes_after(model_->tokenizer, prompt.rest);
   if (!options.ignore_end) options.end_of_text = model_->tokenizer.end_of_text();
@@ -318,7 +241,7 @@ void Completion::apply(Scores&& scores, const std::function<void(size_t)>& on_ne
   for (size_t i = 0; i < scores.tokens.size(); ++i) {
     const auto& tokens = scores.tokens[i];
     const size_t number = scores.first + i;
-    const Prompt& prompt = prompts_[number];
+    const ReadPrompt& prompt = prompts_[number];
     const WritingOptions options = writing(prompt);
     for (int64_t sample = 0; sample < request_.best_of; ++sample) {
       const size_t index = number * request_.best_of + sample;

@@ -57,6 +57,16 @@ class Interrupted : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// What `work` gives. The message of a DataError that it throws then begins with `source`.
+template <typename Work>
+auto saying_source(std::string_view source, const Work& work) {
+  try {
+    return work();
+  } catch (const DataError& error) {
+    throw DataError(source, "{}", error.what());
+  }
+}
+
 /// Throws UsageError with the formatted message unless `condition` holds.
 template <typename... Args>
 void check_argument(bool condition, fmt::format_string<Args...> format, Args&&... args) {

@@ -50,32 +50,36 @@ void change(Json& fields, const Json& given, const std::string& folder, const st
 
 }  // namespace
 
-std::string take_source_model(Json& model) {
-  if (!model.is_object() || !model.contains("from")) return "";
+SourceModel take_source_model(Json& model, const Json& begun) {
+  if (!model.is_object() || !model.contains("from")) return {};
   if (!model["from"].is_string())
     throw UsageError("model.from is {}, expected a model directory", model["from"].dump());
   const std::string folder = model["from"];
+  const bool has_begun = begun.is_object() && begun.value("from", Json()) == folder;
+  Json fields = has_begun ? begun : model_table(std::filesystem::path(folder));
+  fields.erase("from");
   model.erase("from");
-  Json fields = model_table(folder);
   change(fields, model, folder, "model");
   model = std::move(fields);
-  return folder;
+  return {folder, has_begun};
 }
 
-Json with_source_model(Json model, const std::string& folder) {
-  if (!folder.empty()) model["from"] = folder;
+Json with_source_model(Json model, const SourceModel& source) {
+  if (!source.folder.empty()) model["from"] = source.folder;
   return model;
 }
 
-void copy_weights(const std::filesystem::path& folder, SequenceModel& model) {
+void copy_weights(const SourceModel& source, SequenceModel& model) {
+  const std::string& folder = source.folder;
+  if (folder.empty() || source.has_begun) return;
   if (const auto weights = weights_of_model(folder); weights != ops::WeightType::kFloat32)
-    throw DataError(folder.native(),
+    throw DataError(folder,
                     "keeps its weights in {}, which are only read; train on from the model in "
                     "float32 that it was exported from",
                     config::enum_name(weights));
-  const auto source = load_sequence_model(folder);
+  const auto loaded = load_sequence_model(folder);
   at::NoGradGuard no_grad;
-  const auto weights = source->named_parameters();
+  const auto weights = loaded->named_parameters();
   for (auto& parameter : model.named_parameters())
     parameter.value().copy_(weights[parameter.key()]);
 }

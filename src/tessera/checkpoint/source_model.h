@@ -1,6 +1,5 @@
 #pragma once
 
-#include <filesystem>
 #include <string>
 
 #include "tessera/base/config.h"
@@ -10,18 +9,25 @@
 
 namespace tessera {
 
-/// Takes "from" out of a [model] table and fills in the fields of the model in that folder; returns
-/// the folder, or "" where the table names none. The table may be that of an embedded model or of
-/// the model in it. Throws UsageError where the table has other fields than that model, of which
-/// dropout and precision alone may differ, and as model_table does.
-std::string take_source_model(config::Json& model);
+/// Where a training takes its first weights from.
+struct SourceModel {
+  std::string folder;      ///< a model directory; empty: training begins with new weights
+  bool has_begun = false;  ///< the run has a checkpoint: the folder is not read, and may be gone
+};
 
-/// A [model] table from which take_source_model took this folder, with it again.
-config::Json with_source_model(config::Json model, const std::string& folder);
+/// Takes "from" out of a [model] table and fills in the fields of the model in that folder. The
+/// table may be that of an embedded model or of the model in it. begun: the [model] table with all
+/// fields and "from" that a run began with which goes on from a checkpoint; null: the run begins.
+/// Throws UsageError where the table has other fields than that model, of which dropout and
+/// precision alone may differ, and as model_table does.
+SourceModel take_source_model(config::Json& model, const config::Json& begun);
 
-/// Gives a model of the same sizes the weights of the one in `folder`. Throws as
-/// load_sequence_model does, and DataError where they are kept in fewer bits, which cannot take
-/// small steps.
-void copy_weights(const std::filesystem::path& folder, SequenceModel& model);
+/// A [model] table from which take_source_model took this, with it again.
+config::Json with_source_model(config::Json model, const SourceModel& source);
+
+/// Gives a model of the same sizes the weights of its source, unless it has none or its run has
+/// begun. Throws as load_sequence_model does, and DataError where they are kept in fewer bits,
+/// which cannot take small steps.
+void copy_weights(const SourceModel& source, SequenceModel& model);
 
 }  // namespace tessera

@@ -2,12 +2,9 @@
 
 #include <fmt/format.h>
 #include <libxml/HTMLparser.h>
-#include <sys/wait.h>
 
 #include <algorithm>
-#include <array>
-#include <cctype>
-#include <cstdio>
+#include <csignal>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -133,6 +130,24 @@ struct PageReader {
   }
 };
 
+/// The page with "<?x " where "<?" or "<!" begins what browsers pass over to the next ">", such as
+/// "<?= $x ?>" and "<![endif]>". libxml2 takes it for text, and instructions with long names, too.
+std::string with_plain_instructions(std::string_view page) {
+  constexpr std::string_view kOthers[] = {"<!--", "<!doctype", "<![cdata["};
+  std::string result;
+  for (size_t begin = 0, end = 0; begin < page.size(); begin = end) {
+    end = std::min(page.find('<', begin + 1), page.size());
+    const std::string_view part = page.substr(begin, end - begin);
+    const bool is_other = std::ranges::any_of(kOthers, [&](std::string_view other) {
+      return in_small_letters(part.substr(0, other.size())) == other;
+    });
+    const bool is_passed_over = part.starts_with("<?") || (part.starts_with("<!") && !is_other);
+    result.append(is_passed_over ? "<?x " : part.substr(0, 2))
+        .append(part, std::min(part.size(), size_t{2}));
+  }
+  return result;
+}
+
 /// Between quotes that nothing in it ends.
 std::string quoted(const std::string& argument) {
   std::string result = "'";
@@ -153,8 +168,7 @@ nlohmann::json parsed_line(std::string_view line, const std::string& name) {
 }  // namespace
 
 FileFormat format_of(const std::filesystem::path& path) {
-  std::string end = path.extension().native();
-  std::ranges::transform(end, end.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string end = in_small_letters(path.extension().native());
   if (end == ".html" || end == ".htm" || end == ".xhtml") return FileFormat::kHtml;
   if (end == ".jsonl" || end == ".ndjson") return FileFormat::kJsonLines;
   return end == ".pdf" ? FileFormat::kPdf : FileFormat::kPlain;
@@ -163,6 +177,7 @@ FileFormat format_of(const std::filesystem::path& path) {
 std::string text_of_html(std::string_view page, const std::string& name) {
   std::string converted;
   if (utf8::valid_prefix(page) != page.size()) page = converted = page_in_utf8(page);
+  page = converted = with_plain_instructions(page);
   if (page.size() > static_cast<size_t>(std::numeric_limits<int>::max()))
     throw DataError(name, "is a page of {} bytes, at most 2^31 - 1 can be read", page.size());
   PageText text;
@@ -183,17 +198,29 @@ std::string text_of_html(std::string_view page, const std::string& name) {
   return text.take();
 }
 
-std::string text_of_pdf(const std::filesystem::path& path) {
-  const CommandOutput output =
-      output_of("pdftotext -enc UTF-8 -nopgbrk " + quoted(std::filesystem::absolute(path)) +
-                " - 2>/dev/null");
+std::string text_of_pdf(const std::filesystem::path& path, const CommandLimits& limits) {
+  auto [text, status] = output_of(
+      "exec pdftotext -enc UTF-8 -nopgbrk " + quoted(std::filesystem::absolute(path)) + " -",
+      limits);
+  if (text.size() > limits.output)
+    throw DataError(path.native(), "has more than {:g} MB of text; leave this file out",
+                    static_cast<double>(limits.output) / 1e6);
+  if (status == 0) return std::move(text);
   // Ctrl-C also ends pdftotext, which says nothing of the file.
-  if (output.status != 0) InterruptGuard::stop_if_interrupted("interrupted");
-  if (output.status == 127)
+  InterruptGuard::stop_if_interrupted("interrupted");
+  if (status == 127)
     throw DataError(path.native(),
                     "is read by pdftotext, which is not installed (Debian's poppler-utils)");
-  if (output.status != 0) throw DataError(path.native(), "pdftotext cannot read it");
-  return output.text;
+  if (status == -SIGXCPU)
+    throw DataError(path.native(),
+                    "pdftotext cannot read it in {} seconds of processor time; leave this file out",
+                    limits.seconds);
+  if (status < 0)
+    throw DataError(path.native(),
+                    "pdftotext cannot read it: it crashes, or needs more than {:g} GB of memory; "
+                    "leave this file out",
+                    static_cast<double>(limits.memory) / 1e9);
+  throw DataError(path.native(), "pdftotext cannot read it");
 }
 
 std::vector<JsonLine> json_lines_of(std::string_view file, const std::string& name) {
@@ -217,18 +244,6 @@ std::vector<JsonLine> json_lines_of(std::string_view file, const std::string& na
 
 std::string text_of_json_line(std::string_view line, const std::string& name) {
   return parsed_line(line, name)["text"].get<std::string>();
-}
-
-CommandOutput output_of(const std::string& command) {
-  CommandOutput output;
-  std::FILE* pipe = ::popen(command.c_str(), "r");
-  if (pipe == nullptr) return {"", 127};
-  std::array<char, 1 << 16> buffer;
-  while (const size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe))
-    output.text.append(buffer.data(), got);
-  const int status = ::pclose(pipe);
-  output.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return output;
 }
 
 }  // namespace tessera

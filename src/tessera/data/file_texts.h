@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tessera/data/command.h"
+
 namespace tessera {
 
 /// How a file holds text, by the end of its name, in small letters or capitals.
@@ -25,8 +27,8 @@ FileFormat format_of(const std::filesystem::path& path);
 std::string text_of_html(std::string_view page, const std::string& name);
 
 /// What Debian's pdftotext prints of a file. Throws DataError where it is not installed or cannot
-/// read the file; Interrupted where Ctrl-C ended it.
-std::string text_of_pdf(const std::filesystem::path& path);
+/// read the file within the limits; Interrupted where Ctrl-C ended it.
+std::string text_of_pdf(const std::filesystem::path& path, const CommandLimits& limits = {});
 
 /// A line of a file of JSON lines.
 struct JsonLine {
@@ -40,12 +42,5 @@ std::vector<JsonLine> json_lines_of(std::string_view file, const std::string& na
 
 /// The text of one of its lines.
 std::string text_of_json_line(std::string_view line, const std::string& name);
-
-/// Standard output of a command of the shell, and its exit status.
-struct CommandOutput {
-  std::string text;
-  int status = 0;
-};
-CommandOutput output_of(const std::string& command);
 
 }  // namespace tessera

@@ -9,6 +9,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/base/utf8.h"
+#include "tessera/data/command.h"
 #include "tessera/data/file_texts.h"
 #include "tessera/data/tokenizer.h"
 
@@ -19,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kMostCopied = int64_t{1} << 30;  // bytes
 constexpr const char* kBibleProgram = "/usr/bin/bible";
-constexpr const char* kBibleCommand = "/usr/bin/bible -f 'Gen1:1-Rev22:21' 2>/dev/null";
+constexpr const char* kBibleCommand = "exec /usr/bin/bible -f 'Gen1:1-Rev22:21'";
 constexpr const char* kBibleFile = "bible-kjv.txt";
 constexpr const char* kLicenses = "/usr/share/common-licenses";
 
@@ -259,11 +260,16 @@ void for_each_document(std::string_view text,
 void for_each_document(const TextSource& source,
                        const std::function<void(std::string_view document)>& visit) {
   source.for_each([&](const std::string& name, std::string_view text) {
-    try {
-      for_each_document(text, visit);
-    } catch (const DataError& error) {
-      throw DataError(name, "{}", error.what());
-    }
+    for_each_document(text, [&](std::string_view document) {
+      try {
+        visit(document);
+      } catch (const DataError& error) {
+        const auto begin = document.data() - text.data();
+        throw DataError(name, "{}{}",
+                        begin == 0 ? "" : fmt::format("document from byte {} on: ", begin),
+                        error.what());
+      }
+    });
   });
 }
 

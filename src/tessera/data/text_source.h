@@ -89,7 +89,7 @@ void for_each_document(std::string_view text,
                        const std::function<void(std::string_view document)>& visit);
 
 /// The same of all texts of a source. What a DataError of `visit` says then begins with the text's
-/// name.
+/// name and, where that is not the text's beginning, the document's place.
 void for_each_document(const TextSource& source,
                        const std::function<void(std::string_view document)>& visit);
 

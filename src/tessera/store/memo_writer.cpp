@@ -23,13 +23,13 @@ constexpr size_t kLongestMetadata = 1 << 20;  // bytes of a key and its value
 constexpr double kSecondsUnsynced = 1;        // a sync takes as long as several short documents
 constexpr double kEditsForWriting = 20;  // seconds of edits for each second of writing the matrix
 
-/// Calls `look`, which looks at a text alone. whose: what the message does not say.
+/// Calls `look`, which looks at a text alone.
 template <typename Look>
-auto of_text(const Look& look, std::string_view whose = "") {
+auto of_text(const Look& look) {
   try {
     return look();
   } catch (const DataError& error) {
-    throw TextError(DataError(fmt::format("{}{}", whose, error.what())));
+    throw TextError(error);
   }
 }
 
@@ -146,7 +146,7 @@ memo::TokenPieces MemoWriter::encoded(const std::string& id, std::string_view te
           pieces = encoder_.pieces(text), end = encoder_.tokenizer().end_of_text(),
           tokens = int64_t{0}, ended = false]() mutable -> std::span<const int32_t> {
     if (on_progress) on_progress(0, 0);
-    const auto piece = of_text(pieces, id + ": ");
+    const auto piece = of_text([&] { return saying_source(id, pieces); });
     tokens += std::ssize(piece);
     if (tokens > most)
       throw TextError(id,

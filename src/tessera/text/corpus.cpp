@@ -231,8 +231,8 @@ Corpus prepare_corpus(const CorpusConfig& config, const fs::path& folder, Start 
     if (start == Start::kResume) {
       check_same_corpus(known.at("config"), record["config"], folder);
       if (!same_files)
-        show(progress, fmt::format("The text has changed since {} was written; the run continues "
-                                   "with the tokens there\n",
+        show(progress, fmt::format("The text or its tokenizer has changed since {} was written; "
+                                   "the run continues with the tokens there\n",
                                    folder.native()));
       return open_corpus(config, files, known);
     }

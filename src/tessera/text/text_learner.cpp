@@ -11,7 +11,6 @@
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
 #include "tessera/checkpoint/model_directory.h"
-#include "tessera/checkpoint/source_model.h"
 #include "tessera/data/token_stream.h"
 #include "tessera/infer/evaluation.h"
 #include "tessera/infer/generate.h"
@@ -30,16 +29,16 @@ constexpr double kShareOfTraining = 0.1;  // of the windows that the training re
 constexpr double kFewestWindows = 8, kMostWindows = 256;
 
 /// Training goes on with the tokens that the model knows.
-void use_tokenizer_of(const std::string& folder, const Json& given, CorpusConfig& data) {
-  const std::string path = (std::filesystem::path(folder) / "tokenizer.json").native();
+void use_tokenizer_of(const SourceModel& source, const Json& given, CorpusConfig& data) {
+  const std::string path = (std::filesystem::path(source.folder) / "tokenizer.json").native();
   if (given.contains("tokenizer") && given["tokenizer"] != path)
     throw UsageError("data.tokenizer is {}, but model.from uses {}; leave data.tokenizer out",
                      given["tokenizer"].dump(), path);
-  if (!std::filesystem::exists(path))
+  if (!source.has_begun && !std::filesystem::exists(path))
     throw UsageError(
         "model.from: '{}' has no tokenizer.json; import the model with --tokenizer, or copy its "
         "tokenizer there",
-        folder);
+        source.folder);
   data.tokenizer = path;
 }
 
@@ -76,10 +75,10 @@ std::shared_ptr<LanguageModel> make_model(const LanguageModelTrainingConfig& con
   check_training_memory(config.model, vocabulary, config.train.batch);
   auto [kind, fields] = kind_and_fields(config.model);
   std::shared_ptr<LanguageModel> model;
-  if (!config.from.empty()) {
+  if (!config.from.folder.empty()) {
     model = make_language_model(kind, fields);
     if (model->vocabulary() < vocabulary)
-      throw DataError(config.from, "has {} tokens, its tokenizer {}", model->vocabulary(),
+      throw DataError(config.from.folder, "has {} tokens, its tokenizer {}", model->vocabulary(),
                       vocabulary);
     copy_weights(config.from, *model);
   } else {
@@ -128,7 +127,8 @@ std::string write_sample(LanguageModel& model, const Tokenizer& tokenizer,
 }  // namespace
 
 LanguageModelTrainingConfig LanguageModelTrainingConfig::from_json(const Json& json,
-                                                                   const std::string& where) {
+                                                                   const std::string& where,
+                                                                   const Json& begun) {
   LanguageModelTrainingConfig config;
   config::read_tables(json,
                       {{"model", &config.model},
@@ -137,8 +137,8 @@ LanguageModelTrainingConfig LanguageModelTrainingConfig::from_json(const Json& j
                        {"sample", config::fields_of(config.sample)}},
                       where);
   config::saying_where(where, [&] {
-    config.from = take_source_model(config.model);
-    if (!config.from.empty())
+    config.from = take_source_model(config.model, begun);
+    if (!config.from.folder.empty())
       use_tokenizer_of(config.from, json.value("data", Json::object()), config.data);
     check_model(config.model);
     config.data.check();
@@ -259,7 +259,8 @@ Json TextLearner::configuration() const {
 }
 
 Json TextLearner::completed(const Json& written, const std::string& where) const {
-  return LanguageModelTrainingConfig::from_json(written, where).to_json();
+  return LanguageModelTrainingConfig::from_json(written, where, written.value("model", Json()))
+      .to_json();
 }
 
 std::string TextLearner::digest() const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tessera/base/config.h"
+#include "tessera/checkpoint/source_model.h"
 #include "tessera/data/token_stream.h"
 #include "tessera/text/corpus.h"
 #include "tessera/train/learner.h"
@@ -42,15 +43,18 @@ struct SampleConfig {
 /// weights, its tokenizer and its fields, of which dropout and precision may be changed.
 struct LanguageModelTrainingConfig {
   config::Json model = {{"kind", "memory_mosaic"}};
-  std::string from;  ///< the model directory, or empty
+  SourceModel from;  ///< model.from
   CorpusConfig data;
   TrainConfig train;
   SampleConfig sample;
 
+  /// begun: the [model] table of a run that goes on from a checkpoint, which needs the model of
+  /// model.from no more; null: the run begins.
   /// Throws UsageError on unknown keys, with the nearest known one, on values that no text, network
   /// or training can have, and on fields that the model of model.from does not have; DataError
   /// where that is no model directory.
-  static LanguageModelTrainingConfig from_json(const config::Json& json, const std::string& where);
+  static LanguageModelTrainingConfig from_json(const config::Json& json, const std::string& where,
+                                               const config::Json& begun = nullptr);
   config::Json to_json() const;
 };
 

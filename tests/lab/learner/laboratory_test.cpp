@@ -11,6 +11,7 @@
 #include "tessera/base/file.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/checkpoint/model_directory.h"
+#include "tessera/report/study_results.h"
 #include "tessera/train/checkpoint.h"
 #include "tests/support/other_device.h"
 #include "tests/support/temporary_folder.h"

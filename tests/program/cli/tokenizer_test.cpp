@@ -76,9 +76,9 @@ TEST_F(TokenizerVerb, RefusesWithTheReason) {
   expect_refused(decode("97 99999"), 3, "the tokenizer has no token 99999, its ids go up to 256");
   expect_refused(decode("99999999999999"), 3, "has no token 99999999999999");
   expect_refused(tessera({"tokenizer", "encode", "--tokenizer", characters}, {.input = "a QUIZ"}),
-                 3, "byte 2: the character U+0051");
+                 3, "standard input: byte 2: the character U+0051");
   expect_refused(tessera({"tokenizer", "encode", "--tokenizer", characters, "--text", "a QUIZ"}), 2,
-                 "--text: text: byte 2: the character U+0051");
+                 "--text: byte 2: the character U+0051");
   expect_refused(tessera({"tokenizer", "encode", "--tokenizer", path("none.json")}), 1,
                  "none.json: cannot open");
   for (const std::string& damaged :

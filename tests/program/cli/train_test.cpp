@@ -48,8 +48,20 @@ TEST_F(Training, GoesOnFromAModel) {
   const auto config = nlohmann::json::parse(read_file(path("more/model/config.json")));
   EXPECT_EQ(config["dropout"], 0.2);
 
-  done(joined(command, {"--resume", "--set", "train.steps=6"}));
   done({"train", path("more/config.toml"), "--out", path("again")});
+
+  // The checkpoint of a run has all that it took from the model.
+  std::filesystem::copy(path("more"), path("alone"), std::filesystem::copy_options::recursive);
+  const Arguments further = {"--resume", "--set", "train.steps=6"};
+  const Arguments alone = joined({"train", path("more.toml"), "--out", path("alone")}, further);
+  done(joined(command, further));
+  std::filesystem::rename(path("first/model"), path("gone"));
+  done(alone);
+  EXPECT_EQ(read_file(path("more/model/model.safetensors")),
+            read_file(path("alone/model/model.safetensors")));
+  std::filesystem::remove_all(path("alone/checkpoints"));
+  expect_refused(tessera(alone), 3, "is not a model directory");
+  std::filesystem::rename(path("gone"), path("first/model"));
 
   const auto refused = [&](const std::string& setting, int status, const std::string& message) {
     expect_refused(tessera({"train", path("more.toml"), "--out", path("other"), "--set", setting}),
@@ -105,6 +117,11 @@ TEST_F(Training, OnATaskLeavesARunWithAModelAndAReport) {
     EXPECT_TRUE(std::filesystem::exists(path("copy/" + std::string(file)))) << file;
   expect_refused(tessera(command), 2, "already holds a run");
   done(joined(command, {"--resume", "--set", "train.steps=6"}));
+  const std::string from = "model.from=" + path("copy/model");
+  done({"train", path("copy.toml"), "--out", path("more"), "--set", from});
+  std::filesystem::remove_all(path("copy/model"));
+  done({"train", path("copy.toml"), "--out", path("more"), "--set", from, "train.steps=6",
+        "--resume"});
   expect_refused(tessera({"train", path("copy.toml"), "--out", path("x"), "--set", "task.bit=4"}),
                  2, "did you mean 'bits'?");
   expect_refused(

@@ -152,8 +152,21 @@ TEST_F(StoreJobs, ATextThatCannotBeEncodedAtItsEndIsLeftOutWhereAsked) {
   job.keep_going = true;
   const Files::Answer answer = job.memorize(writer, job.admitted(writer), Files::OnNews(), kSilent);
   EXPECT_EQ(answer.documents.size(), 1u);
-  EXPECT_THAT(answer.refusals, ElementsAre(HasSubstr("texts/c: text: byte 0: the character"),
-                                           StartsWith("a: text: byte 70005: the character")));
+  EXPECT_THAT(answer.refusals, ElementsAre(HasSubstr("texts/c: byte 0: the character"),
+                                           StartsWith("a: byte 70005: the character")));
+}
+
+TEST_F(StoreJobs, CtrlCWhileAFileIsReadEndsAlsoWhatKeepsGoing) {
+  const auto interrupted = [](size_t) -> std::string { throw Interrupted("interrupted"); };
+  Admitted admitted;
+  admitted.documents.push_back(
+      {.id = "a",
+       .name = "a",
+       .source = std::make_shared<TextSource>(TextSource::generated("a text", 1, interrupted))});
+  MemorizeFiles job;
+  job.keep_going = true;
+  MemoWriter writer(store());
+  EXPECT_THROW(job.memorize(writer, admitted, Files::OnNews(), kSilent), Interrupted);
 }
 
 /// While it lives, files are opened as by a user who owns none; root may read everything.

@@ -15,7 +15,6 @@
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
 #include "tessera/checkpoint/model_directory.h"
-#include "tessera/checkpoint/source_model.h"
 #include "tessera/model/initialisation.h"
 #include "tessera/model/language_model.h"
 #include "tessera/model/model_kind.h"
@@ -80,7 +79,7 @@ std::shared_ptr<SequenceModel> make_model(const TaskTrainingConfig& config,
                                           const TaskShape& shape) {
   const auto [kind, fields] = config.model_for(shape);
   auto model = model_kind(kind).make(fields, config.train.seed, at::kCPU);
-  if (!config.from.empty()) copy_weights(config.from, *model);
+  copy_weights(config.from, *model);
   return model;
 }
 
@@ -175,7 +174,8 @@ std::unique_ptr<SequenceTask> make_task(Json table) {
   return task_kind(name).make(table);
 }
 
-TaskTrainingConfig TaskTrainingConfig::from_json(const Json& json, const std::string& where) {
+TaskTrainingConfig TaskTrainingConfig::from_json(const Json& json, const std::string& where,
+                                                 const Json& begun) {
   TaskTrainingConfig config;
   config::read_tables(json,
                       {{"task", &config.task},
@@ -185,7 +185,7 @@ TaskTrainingConfig TaskTrainingConfig::from_json(const Json& json, const std::st
                        {"train", config::fields_of(config.train)}},
                       where);
   config::saying_where(where, [&] {
-    config.from = take_source_model(config.model);
+    config.from = take_source_model(config.model, begun);
     config.check();
   });
   return config;
@@ -361,7 +361,7 @@ Json TaskLearner::configuration() const {
 }
 
 Json TaskLearner::completed(const Json& written, const std::string& where) const {
-  auto began = TaskTrainingConfig::from_json(written, where);
+  auto began = TaskTrainingConfig::from_json(written, where, written.value("model", Json()));
   began.task = began.complete_task();
   return began.to_json();
 }

@@ -10,6 +10,7 @@
 #include "lab/learner/sequence/task_batch.h"
 #include "lab/task/sequence/sequence_task.h"
 #include "tessera/base/config.h"
+#include "tessera/checkpoint/source_model.h"
 #include "tessera/model/sequence_model.h"
 #include "tessera/train/learner.h"
 #include "tessera/train/train_config.h"
@@ -58,13 +59,15 @@ struct TaskTrainingConfig {
   /// for example easier ones.
   config::Json training_task = config::Json::object();
   config::Json model = {{"kind", "stm"}};  ///< [model]: the kind and any of its keys
-  std::string
-      from;  ///< model.from: a model directory whose weights training goes on from, or empty
+  SourceModel from;                        ///< model.from
   SampleSets data;
   TrainConfig train = default_task_training();
 
-  /// Throws UsageError on unknown keys, with the nearest known one, and as check().
-  static TaskTrainingConfig from_json(const config::Json& json, const std::string& where);
+  /// begun: the [model] table of a run that goes on from a checkpoint, which needs the model of
+  /// model.from no more; null: the run begins. Throws UsageError on unknown keys, with the nearest
+  /// known one, and as check().
+  static TaskTrainingConfig from_json(const config::Json& json, const std::string& where,
+                                      const config::Json& begun = nullptr);
   /// Throws UsageError on values that no task, network or training can have, also where the task
   /// comes to them while it grows, and on a model whose inputs or outputs are not those of the
   /// task.

@@ -46,23 +46,14 @@ std::string_view value_of(std::string_view tag, std::string_view name) {
   return {};
 }
 
-/// In small letters.
-std::string lower(std::string_view text) {
-  std::string small(text);
-  std::ranges::transform(small, small.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
-  });
-  return small;
-}
-
 /// As the page names it first, in small letters; empty where it names none.
 std::string named_character_set(std::string_view page) {
   for (size_t begin = page.find('<'); begin != std::string_view::npos;
        begin = page.find('<', begin + 1)) {
-    const std::string start = lower(page.substr(begin, 5));
+    const std::string start = in_small_letters(page.substr(begin, 5));
     const bool is_declaration = start == "<?xml";
     if (!is_declaration && start != "<meta") continue;
-    std::string tag = lower(page.substr(begin, kLongestTag));
+    std::string tag = in_small_letters(page.substr(begin, kLongestTag));
     tag.resize(std::min(tag.find('>'), tag.size()));
     const auto name = value_of(tag, is_declaration ? "encoding" : "charset");
     if (!name.empty()) return std::string(name);
@@ -154,6 +145,14 @@ std::string page_in_utf8(std::string_view page) {
   const std::string name = named_character_set(page);
   const bool claims_utf8 = name == "utf-8" || name == "utf8";
   return repaired(claims_utf8 ? std::string(page) : converted(page, known_name(name)));
+}
+
+std::string in_small_letters(std::string_view text) {
+  std::string small(text);
+  std::ranges::transform(small, small.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+  });
+  return small;
 }
 
 }  // namespace tessera

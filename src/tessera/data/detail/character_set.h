@@ -11,4 +11,7 @@ namespace tessera {
 /// the character set become U+FFFD.
 std::string page_in_utf8(std::string_view page);
 
+/// The text with a to z in the place of A to Z.
+std::string in_small_letters(std::string_view text);
+
 }  // namespace tessera
