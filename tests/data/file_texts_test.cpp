@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <libxml/xmlversion.h>
 #include <rapidcheck/gtest.h>
 #include <sys/wait.h>
 
@@ -112,8 +113,12 @@ TEST(Html, ATagMayBeLongButHasNotAnyNumberOfAttributes) {
     return page + "><p>after";
   };
   EXPECT_EQ(text_of(tag(4000)), "before\nafter\n");
+#if LIBXML_VERSION < 21400
   EXPECT_THAT(test::message_of<DataError>([&] { text_of(tag(100'000)); }),
               testing::ContainsRegex("page.html: a tag before byte [0-9]+ has more than 4096"));
+#else
+  EXPECT_EQ(text_of(tag(100'000)), "before\nafter\n");
+#endif
   EXPECT_EQ(text_of("<p>x<img src='data:image/png;base64," + std::string(1'000'000, 'A') +
                     "' alt='" + std::string(100'000, ' ') + "'>y"),
             "xy\n");

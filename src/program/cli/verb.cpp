@@ -19,8 +19,8 @@ constexpr size_t kHelpColumn = 30;  // where the explanations of a help page beg
 constexpr size_t kHelpWidth = 70;   // of an explanation
 constexpr size_t kMostListed = 6;   // names of other options in one note
 
-/// `text` in lines of at most kHelpWidth characters, the second and later ones after an indent.
-std::string wrapped(const std::string& text, size_t indent = 0) {
+/// An explanation in lines of at most kHelpWidth characters, the second and later ones indented.
+std::string wrapped(const std::string& text) {
   std::string result;
   size_t line = 0;  // characters in the last line
   for (size_t begin = 0; begin < text.size();) {
@@ -28,7 +28,7 @@ std::string wrapped(const std::string& text, size_t indent = 0) {
     const size_t word = end - begin;
     if (line > 0 && line + 1 + word > kHelpWidth) {
       line = 0;
-      result += '\n' + std::string(indent, ' ');
+      result += '\n' + std::string(kHelpColumn, ' ');
     } else if (line > 0) {
       ++line;
       result += ' ';
@@ -72,12 +72,22 @@ std::string listed(const std::set<CLI::Option*>& options) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+/// CLI11 2.5 and later would break the lines of the first and the last paragraph anew.
+template <typename Page>
+void keep_lines(Page& page) {
+  if constexpr (requires { page.enable_footer_formatting(false); }) {
+    page.enable_description_formatting(false);
+    page.enable_footer_formatting(false);
+  }
+}
+
 /// CLI11's page, with what must hold of an option in words.
 class HelpPage : public CLI::Formatter {
  public:
   HelpPage() {
     column_width(kHelpColumn);
     label("SUBCOMMAND", "VERB");
+    keep_lines(*this);
   }
 
   /// CLI11 shows a verb as one that may be left out, because its absence is our error, not its own.
@@ -86,6 +96,7 @@ class HelpPage : public CLI::Formatter {
     std::string usage = CLI::Formatter::make_usage(app, std::move(name));
     if (const size_t place = usage.find(kOptional); place != std::string::npos)
       usage.replace(place, kOptional.size(), "VERB");
+    if (usage.starts_with('\n')) usage.replace(0, 1, "Usage: ");  // CLI11 2.5
     return usage;
   }
 
@@ -102,12 +113,15 @@ class HelpPage : public CLI::Formatter {
                       (others.size() <= kMostListed ? listed(others) : "options that say so"));
     return notes.empty() ? value : fmt::format("{} ({})", value, fmt::join(notes, "; "));
   }
-  std::string make_option_desc(const CLI::Option* option) const override {
-    return wrapped(option->get_description());
+  std::string make_option(const CLI::Option* option, bool is_positional) const override {
+    const std::string names =
+        "  " + make_option_name(option, is_positional) + make_option_opts(option);
+    const std::string gap = names.size() < kHelpColumn ? "" : "\n" + std::string(kHelpColumn, ' ');
+    return fmt::format("{:<{}}{}{}\n", names, kHelpColumn, gap, wrapped(option->get_description()));
   }
   std::string make_subcommand(const CLI::App* verb) const override {
     return fmt::format("{:<{}}{}\n", "  " + verb->get_name(), kHelpColumn,
-                       wrapped(verb->get_description(), kHelpColumn));
+                       wrapped(verb->get_description()));
   }
 };
 

@@ -113,8 +113,17 @@ xmlSAXHandler page_events() {
   return events;
 }
 
-/// A page as its parser asks for it, piece by piece, so that one which keeps the parser busy for
-/// hours can be ended: libxml2 compares each attribute of a tag with all before it.
+/// Whether a tag keeps the parser busy for hours: libxml2 before 2.14 compares each attribute with
+/// all before it.
+bool has_too_many_attributes([[maybe_unused]] htmlParserCtxtPtr parser) {
+#if LIBXML_VERSION < 21400
+  return parser->maxatts > 4 * kMostAttributes;  // the array doubles
+#else
+  return false;
+#endif
+}
+
+/// A page as its parser asks for it, piece by piece, so that it can be refused.
 struct PageReader {
   std::string_view left;
   htmlParserCtxtPtr parser;
@@ -122,7 +131,7 @@ struct PageReader {
 
   static int read(void* context, char* buffer, int size) {
     auto& [left, parser, is_refused] = *static_cast<PageReader*>(context);
-    is_refused = is_refused || parser->maxatts > 4 * kMostAttributes;  // the array doubles
+    is_refused = is_refused || has_too_many_attributes(parser);
     if (is_refused) return -1;
     const size_t count = left.copy(buffer, static_cast<size_t>(size));
     left.remove_prefix(count);

@@ -13,6 +13,7 @@
 #include <condition_variable>
 #include <csignal>
 #include <cstdlib>
+#include <iostream>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -69,6 +70,19 @@ template <typename StoreOptions>
 void use_sockets(StoreOptions& options) {
   if constexpr (requires { options.useLibUV; }) options.useLibUV = false;
 }
+
+/// While it lives, Gloo does not say on std::cerr whom it is connected to, as LibTorch's of 2.14
+/// does.
+class QuietGloo {
+ public:
+  QuietGloo() : shown_(std::cerr.rdbuf(nullptr)) {}
+  ~QuietGloo() { std::cerr.rdbuf(shown_); }
+  QuietGloo(const QuietGloo&) = delete;
+  QuietGloo& operator=(const QuietGloo&) = delete;
+
+ private:
+  std::streambuf* shown_;
+};
 
 }  // namespace
 
@@ -234,6 +248,7 @@ Processes::Processes(const Rendezvous& rendezvous)
         interface != nullptr && *interface != '\0'
             ? c10d::ProcessGroupGloo::createDeviceForInterface(interface)
             : c10d::ProcessGroupGloo::createDeviceForHostname(rendezvous.own_address()));
+    const QuietGloo quiet;
     group_->gloo = c10::make_intrusive<c10d::ProcessGroupGloo>(
         group_->store, static_cast<int>(rank()), static_cast<int>(count()), gloo);
   } catch (const std::exception& error) {
