@@ -55,7 +55,7 @@ struct MqarSettings {
   task::SampleSets data;
   TrainConfig train;
 
-  static inline const SettingNames kSetByStudy = {"train.seed"};
+  static inline const SettingNames kSetByStudy = {"train.seed", "train.learning_rate"};
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
@@ -69,7 +69,8 @@ struct MqarSettings {
     field("blocks", blocks, "depths of the networks; an STM has none");
     field("channels", channels, "widths of the networks, which set the size of their states");
     field("heads", heads, "memories per unit, attention or retention heads");
-    field("learning_rates", learning_rates, "rates that are tried in this order; the best counts",
+    field("learning_rates", learning_rates,
+          "rates that are tried in this order, the lowest rate in proportion; the best counts",
           config::above(0));
     field("solved", solved, "share of right validation answers after which no other rate is tried");
     field("data", data, "how many sequences there are");
@@ -295,15 +296,19 @@ void add_rung(const std::vector<Outcome>& outcomes, const MqarSettings& settings
   chart->add({"any value of the context",
               {{smallest, context}, {largest, context}},
               SeriesStyle::kReference});
-  chart->add(
-      {"planned: one correlation matrix",
-       planned_curve(smallest, largest, rung, settings.vocabulary / (settings.compound ? 3 : 2)),
-       SeriesStyle::kReference});
-  results.add_chart(folder_name(rung.text()), std::move(chart),
-                    "Bytes of the numbers that a network keeps of one sequence, measured on its "
-                    "state after these tokens. Dashed: who knows which values came, and not with "
-                    "which key. Dotted: what the theory of capacity expects of one correlation "
-                    "matrix of this size that is given each key with its value.");
+  std::string caption =
+      "Bytes of the numbers that a network keeps of one sequence, measured on its state after "
+      "these tokens. Dashed: who knows which values came, and not with which key.";
+  if (settings.overwritten == 0) {  // a sum of pairs cannot tell a key's later value
+    chart->add(
+        {"planned: one correlation matrix",
+         planned_curve(smallest, largest, rung, settings.vocabulary / (settings.compound ? 3 : 2)),
+         SeriesStyle::kReference});
+    caption +=
+        " Dotted: what the theory of capacity expects of one correlation matrix of this size that "
+        "is given each key with its value.";
+  }
+  results.add_chart(folder_name(rung.text()), std::move(chart), caption);
 }
 
 void add_mqar_differences(const MqarSettings& settings, StudyResults& results) {
