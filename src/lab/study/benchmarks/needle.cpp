@@ -254,7 +254,8 @@ void add_depths(const std::vector<Found>& all, const NeedleSettings& settings,
 
 Table network_table(const std::vector<TrainedNetwork>& networks, int64_t window) {
   Table table(
-      "The networks, each with the best of the learning rates that were tried",
+      "The networks, each with the best of the learning rates that were tried. ALiBi's state has "
+      "two numbers a head more than it needs, the position and a 0",
       {"network", "parameters", "state (bytes a token)", "right digits in training's window (%)",
        "updates", "training tokens/s", "rate", "rates tried"});
   for (const auto& [name, model, best] : networks) {
