@@ -454,7 +454,7 @@ def test_networks_learn_by_pytorchs_optimisers(network):
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        losses.append(float(loss))
+        losses.append(loss.item())
     assert losses[-1] < losses[0] / 2
     assert all(parameter.grad is not None for parameter in network.parameters())
 

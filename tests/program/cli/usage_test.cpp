@@ -133,7 +133,7 @@ TEST_F(Usage, NumbersMustFit) {
        {{"import", "--from", "gpt2", "--weights", "w", "--out", "o", "--heads", huge}, "--heads"},
        {{"tokenizer", "train", "t", "--out", "o", "--vocabulary", "256"}, "from 257 to 1048576"},
        {{"plan", "--alpha", "1", "--inputs", "0"}, "--inputs is '0'"},
-       {{"plan", "--matrices", "0"}, "--matrices is '0', expected a whole number from 1 to 4096"},
+       {{"plan", "--text", "t", "--matrices", "0"}, "--matrices is '0', expected a whole number from 1 to 4096"},
        {{"plan", "--alpha", "inf"}, "--alpha is 'inf', expected a number"},
        {{"plan", "--seed", "-1"}, "--seed is '-1', " + seeds},
        {{"study", "scaling-laws/fig1", "--seed", "-1"},
