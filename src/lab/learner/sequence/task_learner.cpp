@@ -376,8 +376,9 @@ std::vector<ShownMetric> TaskLearner::shown() const {
 
 std::vector<TrivialScore> TaskLearner::trivial_scores() const {
   std::vector<TrivialScore> scores;
-  for (const auto& [strategy, metric, value] : sets_.test->levels())
-    scores.push_back({strategy, metric == "accuracy" ? kPercent * value : value});
+  for (const Level& level : sets_.test->levels())
+    scores.push_back(
+        {level.strategy, level.metric == "accuracy" ? kPercent * level.value : level.value});
   return scores;
 }
 
