@@ -88,13 +88,14 @@ TaskShape RelationalRecall::shape() const {
 
 RelationalRecall::Items RelationalRecall::draw(uint64_t seed, int64_t index,
                                                int64_t size_of) const {
-  RandomStream sizes = size_stream(seed, size_of), content = content_stream(seed, index);
+  RandomStream content = content_stream(seed, index);
+  RandomStream queries = size_stream(seed, -1 - size_of);  // no size is drawn from it
   const int64_t drawn = draw_size(seed, size_of, config_.min_drawn, config_.max_drawn);
   const bool intended = config_.form == RelationalRecallForm::kIntended;
   const int64_t items = intended ? drawn : config_.fixed;
   const int64_t vectors = intended ? config_.fixed : drawn;
   const int64_t query =
-      intended ? draw_between(content, 0, items - 1) : draw_between(sizes, 0, items - 2);
+      intended ? draw_between(content, 0, items - 1) : draw_between(queries, 0, items - 2);
   Items result{.items = {}, .query = static_cast<size_t>(query)};
   for (int64_t i = 0; i < items; ++i)
     result.items.push_back(draw_bit_rows(content, vectors, config_.bits));

@@ -310,6 +310,17 @@ TEST(RelationalRecall, ABatchSharesSizesAndInTheAuthorsFormTheQuery) {
   }
 }
 
+// Sample 0 of 200 seeds: each of four lengths with each of two queries.
+TEST(RelationalRecall, InTheAuthorsFormNoLengthTellsTheQuery) {
+  const RelationalRecall task({.form = RelationalRecallForm::kAuthors});
+  std::set<std::pair<size_t, int>> drawn;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    const auto json = task.describe(seed, 0);
+    drawn.emplace(json["items"][0].size(), json["query"].get<int>());
+  }
+  EXPECT_EQ(drawn.size(), 8u);
+}
+
 TEST(RelationalRecall, LevelsAreThoseOfTheSpecification) {
   const auto levels = RelationalRecall({.form = RelationalRecallForm::kAuthors}).levels();
   EXPECT_DOUBLE_EQ(levels.at(0).value, 56);  // 32 / 2 bits of 3.5 vectors
