@@ -268,6 +268,14 @@ TEST_F(StmStudies, GoOnWhereTheyStopped) {
   EXPECT_THAT(test::message_of<UsageError>([&] { run("copy", settings); }), HasSubstr("models"));
 }
 
+TEST_F(StmStudies, SayWhichBaselinesHaveOtherMemoriesThanThePapers) {
+  Json settings = tiny();
+  settings["models"] = {"NTM"};
+  settings["baselines"]["ntm"] = {{"slots", 4}, {"width", 3}, {"controller", 5}};
+  EXPECT_THAT(run("priority-sort", settings).summary(),
+              HasSubstr("Memory: NTM 4 x 3, heads: 1; the paper has NTM 128 x 32, heads: 5."));
+}
+
 TEST_F(StmStudies, GrowOnlyWhereTheFirstTaskIsAnother) {
   EXPECT_THAT(refusal("copy", {{"data", {{"growing_steps", 2}}}}), HasSubstr("nothing grows"));
 }
