@@ -200,9 +200,9 @@ TEST(NthFarthest, TheLevelOfLengthsIsWhatTheyScore) {
     const auto json = task.describe(5, index);
     std::map<double, int64_t, std::greater<>> labels;  // by length, longest first
     for (size_t i = 0; i < 3; ++i)
-      if (json["labels"][i] != json["m"])
+      if (const int64_t label = json["labels"][i]; label != json["m"])
         labels[std::hypot(json["vectors"][i][0].get<double>(),
-                          json["vectors"][i][1].get<double>())] = json["labels"][i];
+                          json["vectors"][i][1].get<double>())] = label;
     const int64_t k = json["k"];
     right += json["answer"] ==
              (k == 2 ? json["m"].get<int64_t>() : std::next(labels.begin(), k)->second);
