@@ -117,6 +117,9 @@ TEST(LineChart, NamesOfReferencesAreDashedAsTheirLines) {
   const std::string svg = chart.svg();
   EXPECT_EQ(count(svg, "class=\"reference\""), 2u);         // the line and beside its name
   EXPECT_EQ(count(svg, "class=\"reference second\""), 2u);  // likewise
+  chart.add({"a third", {{1, 4}, {2, 5}}, SeriesStyle::kReference});
+  chart.add({"a fourth", {{1, 5}, {2, 6}}, SeriesStyle::kReference});
+  EXPECT_EQ(count(chart.svg(), "class=\"reference\""), 2u);
 }
 
 TEST(LineChart, ReferencesTakeTheColourOfTheSeriesTheyName) {
@@ -305,6 +308,14 @@ TEST(BarChart, DrawsOneBarPerFiniteValue) {
   EXPECT_EQ(count(chart.svg(), "class=\"bar-whisker\""), 1u);
   EXPECT_THAT(chart.svg(), HasSubstr("<title>head &lt;0&gt;\nkeys\nλ: 0.9 ± 0.1</title>"));
   EXPECT_EQ(chart.numbers().rows().size(), 6u);
+}
+
+TEST(BarChart, BarsOfZeroStandAtTheLowerEnd) {
+  BarChart chart("t", {"a", "b"}, "", "errors (%)");
+  chart.add("ours", {0, 0}, {0, kNan});
+  expect_sound(chart);
+  for (const char* minus : {"-", "−", "–"})
+    EXPECT_THAT(chart.svg(), Not(HasSubstr(std::string(">") + minus)));
 }
 
 TEST(BarChart, EmptyAndWrongInput) {

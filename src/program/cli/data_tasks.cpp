@@ -30,7 +30,8 @@ struct TaskOptions {
 
 void print_levels(const task::SequenceTask& task) {
   for (const task::Level& level : task.levels())
-    fmt::print("{:<45} {:>9.4f} {}\n", level.strategy, level.value, level.metric);
+    fmt::print("{:<45} {:>9.4f} {}{}\n", level.strategy, level.value, level.metric,
+               level.faultless ? fmt::format(", {:.4f} faultless", *level.faultless) : "");
 }
 
 /// Gives each line to its argument.

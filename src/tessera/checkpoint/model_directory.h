@@ -77,10 +77,11 @@ struct ImportedModel {
 /// or n_positions, vocab_size, pmem_size, pmem_count; for sam input, output, num_slot, slot_size,
 /// rel_size, mlp_size, out_att_size), else of the tensors' shapes. What shapes do
 /// not tell: a GPT's heads, assumed to be 64 channels wide, as in GPT-2 of every size; the window
-/// of a Memory Mosaic without buffers, assumed to be 512 tokens, as in the paper. Dropout, which no
-/// state dict tells, is 0. Buffers are ignored. Throws DataError that
-/// names every wrong, missing and unexpected tensor with the expected and found shapes, before the
-/// model is allocated; UsageError on an unknown format and unknown `sizes`.
+/// of a Memory Mosaic without buffers, assumed to be 512 tokens, as in the paper; whether a sam
+/// model uses its gates, assumed. Dropout, which no state dict tells, is 0. Buffers are ignored.
+/// Throws DataError that names every wrong, missing and unexpected tensor with the expected and
+/// found shapes, before the model is allocated; UsageError on an unknown format and unknown
+/// `sizes`.
 ImportedModel import_weights(std::string_view format, const std::filesystem::path& file,
                              const std::map<std::string, int64_t>& sizes = {});
 

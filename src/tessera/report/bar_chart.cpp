@@ -67,6 +67,8 @@ Drawing BarChart::draw(ChartWidth width) const {
     }
   }
   if (shown > 0) reach.push_back(0);
+  if (shown > 0 && std::ranges::all_of(reach, [](double value) { return value == 0; }))
+    reach.push_back(1);  // bars of 0 stand at the lower end
   SvgWriter svg;
   ChartFrame frame(svg, width);
   AxisMap y({.label = y_label_}, reach);

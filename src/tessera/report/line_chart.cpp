@@ -182,8 +182,9 @@ std::string LineChartDrawing::reference_classes(size_t index) const {
   std::ptrdiff_t before = 0;
   for (size_t i = 0; i < index; ++i)
     before += all[i].style == SeriesStyle::kReference && colours_[i] < 0;
-  constexpr const char* kClasses[] = {"reference", "reference second", "reference third"};
-  return kClasses[before % 3];
+  constexpr const char* kClasses[] = {"reference", "reference second", "reference third",
+                                      "reference fourth"};
+  return kClasses[before % 4];
 }
 
 // Whether this is a published or hollow series beside one of ours that already carries its name.

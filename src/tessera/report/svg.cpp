@@ -28,6 +28,7 @@ font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Liberation Sans",Arial,sa
 .tessera-chart .reference{stroke:#5c6670;stroke:var(--muted);stroke-width:1.5;stroke-dasharray:6 4;fill:none}
 .tessera-chart .second{stroke-dasharray:1.5 3.5;stroke-width:2;stroke:#1d2126;stroke:var(--ink)}
 .tessera-chart .third{stroke-dasharray:10 3 2 3}
+.tessera-chart .fourth{stroke-dasharray:14 4;stroke:#1d2126;stroke:var(--ink)}
 .tessera-chart .coloured{stroke:currentColor}
 .tessera-chart .s0{color:#0b6cb4;color:var(--s0)}.tessera-chart .s1{color:#d1570b;color:var(--s1)}
 .tessera-chart .s2{color:#0a8f6b;color:var(--s2)}.tessera-chart .s3{color:#b5508f;color:var(--s3)}

@@ -65,11 +65,26 @@ std::unique_ptr<LineChart> curves_chart(const std::vector<TrainedRuns>& learners
   return chart;
 }
 
+/// What a chart of learning curves needs to be read.
+std::string curves_caption(bool several, size_t trivial) {
+  std::string caption;
+  if (several)
+    caption = "Lines: means over the trainings; bands: their standard deviation (n - 1). ";
+  if (trivial > 0)
+    caption += fmt::format("{}: simple strategies, without any learning.",
+                           trivial > 1 ? "Dashed or dotted" : "Dashed");
+  return caption;
+}
+
+bool has_several_runs(const std::vector<TrainedRuns>& learners) {
+  return std::ranges::any_of(learners,
+                             [](const TrainedRuns& learner) { return learner.runs.size() > 1; });
+}
+
 /// Means over the runs, of the first metric with its deviation where there are several.
 Table scores_table(const std::vector<TrainedRuns>& learners,
                    const std::vector<ShownMetric>& shown) {
-  const bool several = std::ranges::any_of(
-      learners, [](const TrainedRuns& learner) { return learner.runs.size() > 1; });
+  const bool several = has_several_runs(learners);
   std::vector<std::string> columns = {"model", "parameters"};
   if (several) columns.push_back("runs");
   columns.insert(columns.end(), {"updates", several ? "minutes of a run" : "minutes"});
@@ -129,7 +144,7 @@ void add_training_results(const std::vector<TrainedRuns>& learners,
                           const std::string& prefix) {
   results.add_chart(prefix + "learning",
                     curves_chart(learners, shown.front(), trivial, prefix, results),
-                    trivial.empty() ? "" : "Dashed: simple strategies, without any learning.");
+                    curves_caption(has_several_runs(learners), trivial.size()));
   results.add_table(prefix + "scores", scores_table(learners, shown));
   for (const TrainedRuns& learner : learners)
     for (const Trained& run : learner.runs) add_missing(learner.name, run, results);

@@ -43,6 +43,10 @@ constexpr PaperSetting kPaperSettings[] = {
     {"stm/copy", "train.learning_rate", "0.0001"},
     {"stm/copy", "train.smoothing", "0.95"},
     {"stm/copy", "train.clip_value", "10.0"},
+    {"stm/convex-hull", "baselines.lstm.hidden", "1024"},  // table 3, parameters
+    {"stm/convex-hull", "baselines.attentional_lstm.hidden", "720"},
+    {"stm/convex-hull", "baselines.rmc.head_width", "64"},
+    {"stm/convex-hull", "baselines.dnc.controller", "512"},
     {"stm/relational-recall", "task.bits", "32"},
     {"stm/relational-recall", "task.fixed", "3"},
     {"stm/relational-recall", "task.min_drawn", "2"},

@@ -268,6 +268,14 @@ TEST_F(StmStudies, GoOnWhereTheyStopped) {
   EXPECT_THAT(test::message_of<UsageError>([&] { run("copy", settings); }), HasSubstr("models"));
 }
 
+TEST_F(StmStudies, SayWhichBaselinesHaveOtherMemoriesThanThePapers) {
+  Json settings = tiny();
+  settings["models"] = {"NTM"};
+  settings["baselines"]["ntm"] = {{"slots", 4}, {"width", 3}, {"controller", 5}};
+  EXPECT_THAT(run("priority-sort", settings).summary(),
+              HasSubstr("Memory: NTM 4 x 3, heads: 1; the paper has NTM 128 x 32, heads: 5."));
+}
+
 TEST_F(StmStudies, GrowOnlyWhereTheFirstTaskIsAnother) {
   EXPECT_THAT(refusal("copy", {{"data", {{"growing_steps", 2}}}}), HasSubstr("nothing grows"));
 }
@@ -358,11 +366,22 @@ TEST_F(StmStudies, RecipesTryABaselineOnceAtEachRate) {
   EXPECT_THAT(test::places_of(results).at("LSTM"), testing::ElementsAre(1e-3));
 }
 
+TEST_F(StmStudies, RecipesGoOnWhereARateDiverges) {
+  Json settings = tiny_recipes({1e-3, 1e30}, {0});
+  settings["models"] = {"STM"};
+  const StudyResults results = run("recipes", settings);
+  EXPECT_THAT(test::places_of(results).at("STM"), testing::ElementsAre(1e-3));
+  EXPECT_THAT(read_file(folder_ / "recipes/tries.csv"), HasSubstr(",diverged,\n"));
+  EXPECT_THAT(results.summary(), HasSubstr("(the lowest rate tried)"));
+  run("recipes", settings);  // again
+}
+
 TEST_F(StmStudies, RankIsPrintedBeforeAndAfterTraining) {
   const StudyResults results =
       run("rank", {{"tasks", {"associative-retrieval"}}, {"train", {{"steps", 2}, {"batch", 2}}}});
   // An untrained G2 of 96 x 48 48 has a rank of about 66.
   EXPECT_THAT(results.summary(), testing::ContainsRegex("Associative retrieval  48 +66\\.[0-9]"));
+  EXPECT_EQ(results.comparisons().front().unlike, "2 updates");
   EXPECT_THAT(refusal("rank", {{"tasks", {"copy", "copi"}}}), HasSubstr("tasks is 'copi'"));
 }
 

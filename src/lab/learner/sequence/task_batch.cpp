@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "tessera/tensor/check.h"
@@ -96,12 +97,20 @@ TaskScore score_answers(const at::Tensor& outputs, const TaskBatch& batch) {
                   .perfect_sequences = wrong_of.eq(0).sum().item().toLong(),
                   .symbols = wrong.numel(),
                   .wrong_symbols = wrong_of.sum().item().toLong()};
-  const int64_t longest = batch.answers.sum(0).max().item().toLong();
-  score.padding = score.sequences * longest * wrong.size(1) - score.symbols;
   if (batch.kind == TargetKind::kVectors)
     score.absolute_error =
         (answers.outputs - answers.targets).abs().sum(at::kDouble).item().toDouble();
   return score;
+}
+
+int64_t padding_steps(std::span<const int64_t> lengths) {
+  constexpr size_t kTogether = 128;
+  int64_t steps = 0;
+  for (; !lengths.empty(); lengths = lengths.subspan(std::min(kTogether, lengths.size()))) {
+    const auto together = lengths.first(std::min(kTogether, lengths.size()));
+    for (const int64_t length : together) steps += std::ranges::max(together) - length;
+  }
+  return steps;
 }
 
 double share(double part, int64_t whole) {

@@ -43,7 +43,7 @@ struct TaskScore {
   int64_t symbols = 0;            ///< bits, classes or numbers that were asked for
   /// A bit by the sign of its logit, a class by the largest, a number by an error above the clip.
   int64_t wrong_symbols = 0;
-  int64_t padding = 0;        ///< symbols that the answers lack to the longest one of their batch
+  int64_t padding = 0;        ///< symbols that pad answers, as padding_steps() counts them
   double absolute_error = 0;  ///< summed over all numbers; 0 of bits and classes
 
   TaskScore& operator+=(const TaskScore& other);
@@ -53,14 +53,18 @@ struct TaskScore {
   double wrong_per_sequence() const;
   /// Share of right symbols.
   double accuracy() const;
-  /// The same if what pads an answer to the longest one of its batch counts as right.
+  /// The same if padding counts as right.
   double padded_accuracy() const;
   double perfect_share() const;
   double mean_absolute_error() const;
 };
 
 /// outputs: as for answer_loss(). Throws UsageError on another shape. An output that is not a
-/// number counts as wrong.
+/// number counts as wrong. Counts no padding.
 TaskScore score_answers(const at::Tensor& outputs, const TaskBatch& batch);
+
+/// The steps that answers of these lengths lack to the longest of each 128 in a row, which is the
+/// paper's batch, whatever batches they are computed in.
+int64_t padding_steps(std::span<const int64_t> lengths);
 
 }  // namespace tessera::task

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
 #include <ranges>
 
 #include "lab/learner/sequence/file_task.h"
@@ -122,6 +123,7 @@ Metrics measure_batches(SequenceModel& model, const Batches& batches,
   double loss = 0;
   int64_t done = 0;
   bool of_vectors = false;
+  std::vector<int64_t> lengths;  // of the answers
   for (const TaskBatch& on_host : batches) {
     InterruptGuard::stop_if_interrupted("the score on test samples");
     const TaskBatch batch = on_host.to(device_of(model));
@@ -130,8 +132,13 @@ Metrics measure_batches(SequenceModel& model, const Batches& batches,
     loss += answer_loss(answers, batch).item().toDouble() * static_cast<double>(of_batch.symbols);
     score += of_batch;
     of_vectors = batch.kind == TargetKind::kVectors;
+    const at::Tensor answered = on_host.answers.sum(0);  // [B]
+    lengths.insert(lengths.end(), answered.data_ptr<int64_t>(),
+                   answered.data_ptr<int64_t>() + answered.numel());
     on_batch(++done, std::ranges::ssize(batches));
   }
+  const int64_t steps = std::accumulate(lengths.begin(), lengths.end(), int64_t{0});
+  score.padding = padding_steps(lengths) * (score.symbols / std::max<int64_t>(steps, 1));
   Metrics metrics = {{"loss", loss / static_cast<double>(score.symbols)},
                      {"wrong_per_sequence", score.wrong_per_sequence()},
                      {"accuracy", score.accuracy()},
@@ -376,8 +383,9 @@ std::vector<ShownMetric> TaskLearner::shown() const {
 
 std::vector<TrivialScore> TaskLearner::trivial_scores() const {
   std::vector<TrivialScore> scores;
-  for (const auto& [strategy, metric, value] : sets_.test->levels())
-    scores.push_back({strategy, metric == "accuracy" ? kPercent * value : value});
+  for (const Level& level : sets_.test->levels())
+    scores.push_back(
+        {level.strategy, level.metric == "accuracy" ? kPercent * level.value : level.value});
   return scores;
 }
 

@@ -220,6 +220,16 @@ void add_babi_differences(const BabiSettings& settings, const StudyTraining<Babi
       "(about 700,000 updates). One run, the paper has ten.",
       model.slots, model.width, trained.steps, settings.train.batch * settings.train.accumulation,
       format_duration(trained.seconds), settings.train.learning_rate));
+  const BabiSettings paper;
+  if (settings.validation_stories != paper.validation_stories)
+    results.add_difference(fmt::format(
+        "The weights that are kept are chosen by {} validation stories of each task; --paper reads "
+        "{}.",
+        settings.validation_stories, paper.validation_stories));
+  if (settings.train.min_learning_rate < settings.train.learning_rate)
+    results.add_difference(fmt::format(
+        "The learning rate falls to {:g}; the paper's code halves it once and keeps it.",
+        settings.train.min_learning_rate));
   const QuestionAnswererConfig authors;
   if (model.first_words != authors.first_words || model.first_positions != authors.first_positions)
     results.add_difference(fmt::format(

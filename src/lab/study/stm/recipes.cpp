@@ -5,6 +5,7 @@
 #include "lab/study/stm/sequence_comparison.h"
 #include "lab/study/stm/studies.h"
 #include "lab/task/sequence/task_kinds.h"
+#include "tessera/train/trainer.h"
 
 namespace tessera::stm_study {
 namespace {
@@ -114,6 +115,24 @@ task::TaskTrainingConfig training_of(const StudyContext& context, const RecipeSe
   return config;
 }
 
+/// The training of a try; none where it diverged.
+std::optional<Trained> trained_try(const StudyContext& context, task::TaskLearner& learner,
+                                   const Try& one) {
+  try {
+    return train_contestant(context, learner, {.name = one.name(), .folder = one.folder});
+  } catch (const Diverged&) {
+    return {};
+  }
+}
+
+/// Whether a better rate may lie beyond those of these tries.
+std::string edge_text(double rate, const std::vector<Try>& tries) {
+  const auto [lowest, highest] = std::ranges::minmax(tries, {}, &Try::rate);
+  if (lowest.rate == highest.rate) return "";
+  if (rate == lowest.rate) return " (the lowest rate tried)";
+  return rate == highest.rate ? " (the highest rate tried)" : "";
+}
+
 void check_recipes(const RecipeSettings& settings) {
   check_list("learning_rates", settings.learning_rates);
   check_list("alphas", settings.alphas);
@@ -138,19 +157,21 @@ void recipes(StudyContext& context) {
   std::string best_of_all;
   for (const Contestant& model : models) {
     double best = std::numeric_limits<double>::infinity();
-    std::string recipe;
-    for (const Try& one : tries_of(model, settings)) {
+    std::string recipe = model.name + ": every training diverged";
+    const std::vector<Try> tries = tries_of(model, settings);
+    for (const Try& one : tries) {
       task::TaskLearner learner(training_of(context, settings, one));
-      const Trained trained =
-          train_contestant(context, learner, {.name = one.name(), .folder = one.folder});
-      const double test = metric.factor * trained.test.at(metric.name);
+      const auto trained = trained_try(context, learner, one);
+      const double test = trained ? metric.factor * trained->test.at(metric.name) : NAN;
       table.add_row({one.model, fmt::format("{:.2g}", one.rate), one.how, learner.parameter_count(),
-                     Cell::fixed(trained.validation_loss(), 4),
-                     Cell::fixed(test, metric.decimals)});
+                     trained ? Cell::fixed(trained->validation_loss(), 4) : Cell("diverged"),
+                     fixed_or_empty(test, metric.decimals)});
+      if (!trained) continue;
       results.add_point({.series = one.model, .x = one.rate, .y = test});
-      if (!(trained.validation_loss() < best)) continue;
-      best = trained.validation_loss();
-      recipe = fmt::format("{}: {} {:.{}f}", one.name(), metric.label, test, metric.decimals);
+      if (!(trained->validation_loss() < best)) continue;
+      best = trained->validation_loss();
+      recipe = fmt::format("{}{}: {} {:.{}f}", one.name(), edge_text(one.rate, tries), metric.label,
+                           test, metric.decimals);
     }
     best_of_all += fmt::format("{}\n", recipe);
   }

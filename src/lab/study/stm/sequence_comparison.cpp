@@ -117,7 +117,11 @@ void add_comparison(const std::vector<TrainedContestant<task::TaskLearner>>& com
            .digits = 4,
            .unlike = unlike});
   }
-  results.conclude(fmt::format("After training, {}: {}.", metric.label, fmt::join(scores, ", ")));
+  const bool several =
+      std::ranges::any_of(all, [](const TrainedRuns& runs) { return runs.runs.size() > 1; });
+  results.conclude(fmt::format("After training, {}{}: {}.", metric.label,
+                               several ? " (mean ± standard deviation, n - 1)" : "",
+                               fmt::join(scores, ", ")));
   add_training_results(all, learner.shown(), learner.trivial_scores(), results);
 }
 

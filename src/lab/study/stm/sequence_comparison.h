@@ -118,7 +118,7 @@ std::vector<Contestant> beside_baselines(const Baselines& baselines,
                                          const std::map<std::string, double>& published = {},
                                          int64_t embedding = 0);
 
-/// Baselines of about 70,000 parameters, to go with short_training_stm(4, 32).
+/// Baselines of about 70,000 parameters (an RMC of 40,000), to go with short_training_stm(4, 32).
 Baselines short_training_baselines();
 /// Baselines of about 360,000 parameters, to go with short_training_stm(4, 64).
 Baselines wider_baselines();

@@ -31,6 +31,29 @@ ComparisonSettings<Task> solved_vector_task(const Task& task, double learning_ra
   return settings;
 }
 
+/// The memory of a baseline, by its name in the table; empty where it has none.
+std::string memory_text(const std::string& name, const Baselines& all) {
+  if (name == "NTM")
+    return fmt::format("NTM {} x {}, heads: {}", all.ntm.slots, all.ntm.width, all.ntm.heads);
+  if (name == "DNC")
+    return fmt::format("DNC {} x {}, heads: {}", all.dnc.slots, all.dnc.width, all.dnc.read_heads);
+  if (name == "RMC")
+    return fmt::format("RMC {} x {}, heads: {}", all.rmc.slots, all.rmc.width(), all.rmc.heads);
+  return "";
+}
+
+/// Says in the results which of the baselines have other memories than the paper's.
+template <typename Task>
+void add_memory_differences(const ComparisonSettings<Task>& settings,
+                            const ComparisonSettings<Task>& paper, StudyResults& results) {
+  for (const std::string& name : settings.models) {
+    const std::string ours = memory_text(name, settings.baselines);
+    const std::string theirs = memory_text(name, paper.baselines);
+    if (ours != theirs)
+      results.add_difference(fmt::format("Memory: {}; the paper has {}.", ours, theirs));
+  }
+}
+
 /// published: wrong bits per sequence of the STM in figure 2.
 template <typename Task>
 std::vector<Contestant> vector_contestants(const ComparisonSettings<Task>& settings,
@@ -51,14 +74,16 @@ std::string sizes_of(const task::RelationalRecallConfig& task) {
 
 void copy(StudyContext& context) {
   using task::CopyConfig;
+  const auto paper = paper_vector_task<CopyConfig>();
   const auto settings = context.settings(
-      shortest(paper_vector_task<CopyConfig>(), {.bits = 8, .max_length = 5}, 5'000),
-      solved_vector_task<CopyConfig>({.bits = 16, .max_length = 10}, 2e-3, {0, 0.5, 0.5}),
-      paper_vector_task<CopyConfig>(), {"task"});
+      shortest(paper, {.bits = 8, .max_length = 5}, 5'000),
+      solved_vector_task<CopyConfig>({.bits = 16, .max_length = 10}, 2e-3, {0, 0.5, 0.5}), paper,
+      {"task"});
   compare_at_these_sizes(
       context, "copy", settings, vector_contestants(settings, 0),
       fmt::format("{} to {} vectors of {} bits; the paper's code has 1 to 20 of 32.",
                   settings.task.min_length, settings.task.max_length, settings.task.bits));
+  add_memory_differences(settings, paper, context.results());
 }
 
 void priority_sort(StudyContext& context) {
@@ -77,21 +102,22 @@ void priority_sort(StudyContext& context) {
       fmt::format("The {} highest of {} vectors of {} bits; the paper's code has the 16 highest of "
                   "20 of 32 bits.",
                   settings.task.answers, settings.task.vectors, settings.task.bits));
+  add_memory_differences(settings, paper, context.results());
 }
 
 void relational_recall(StudyContext& context) {
   using task::RelationalRecallConfig;
-  const auto settings =
-      context.settings(shortest(paper_vector_task<RelationalRecallConfig>(),
-                                {.bits = 6, .fixed = 1, .min_drawn = 3, .max_drawn = 3}, 5'000),
-                       shortened(paper_vector_task<RelationalRecallConfig>(),
-                                 {.bits = 8, .fixed = 1, .min_drawn = 3, .max_drawn = 3}, 12'000),
-                       paper_vector_task<RelationalRecallConfig>(), {"task"});
+  const auto paper = paper_vector_task<RelationalRecallConfig>();
+  const auto settings = context.settings(
+      shortest(paper, {.bits = 6, .fixed = 1, .min_drawn = 3, .max_drawn = 3}, 5'000),
+      shortened(paper, {.bits = 8, .fixed = 1, .min_drawn = 3, .max_drawn = 3}, 12'000), paper,
+      {"task"});
   compare_models(context, "relational-recall", settings, vector_contestants(settings, 1),
                  "sizes not stated");
   context.results().add_difference(fmt::format(
       "{}; the paper does not state its sizes. Its code has {} (task.form = 'authors').",
       sizes_of(settings.task), sizes_of({.form = task::RelationalRecallForm::kAuthors})));
+  add_memory_differences(settings, paper, context.results());
 }
 
 }  // namespace tessera::stm_study

@@ -86,16 +86,21 @@ std::vector<int64_t> ConvexHull::solution(std::span<const Point> points) const {
 }
 
 std::vector<Level> ConvexHull::levels() const {
-  double steps = 0, guessed = 0, unordered = 0;
-  for (int64_t index = 0; index < 1000; ++index) {
+  constexpr int64_t kSamples = 1000;
+  double steps = 0, guessed = 0, faultless = 0;
+  for (int64_t index = 0; index < kSamples; ++index) {
     const PointSet set = points(0, index, index);
-    const auto answers = static_cast<double>(convex_hull(set.points).size()) + 1;
-    steps += answers;
-    guessed += answers / static_cast<double>(set.points.size() + 1);
-    unordered += 2;  // one corner where it belongs, and the end
+    const auto corners = static_cast<double>(convex_hull(set.points).size());
+    steps += corners + 1;
+    guessed += (corners + 1) / static_cast<double>(set.points.size() + 1);
+    faultless += 1 / std::tgamma(corners);  // one of the (corners - 1)! orders behind the first
   }
+  // In random order one corner is where it belongs, on average. In the order of the input the first
+  // one is, and one of those behind it. The end is right in both.
   return {{"guess a point or the end", "accuracy", guessed / steps},
-          {"the corners in random order, then the end", "accuracy", unordered / steps}};
+          {"the corners in random order, then the end", "accuracy", 2 * kSamples / steps},
+          {"the corners in input order, then the end", "accuracy", 3 * kSamples / steps,
+           faultless / kSamples}};
 }
 
 TravellingSalesman::TravellingSalesman(const PointTaskConfig& config)
@@ -114,10 +119,21 @@ config::Json TravellingSalesman::describe(uint64_t seed, int64_t index) const {
 
 std::vector<Level> TravellingSalesman::levels() const {
   // Every sample has N + 1 answers. Guessing gets one of them, a tour from the first point the
-  // first, the end, and on average one of the N - 1 places between.
+  // first, the end, and on average one of the N - 1 places between. In the order of the input the
+  // second point and the last one are right twice as often as in a random order, because half of
+  // all orders go in the other direction.
   const double steps = 0.5 * static_cast<double>(config_.min_points + config_.max_points) + 1;
+  double ordered = 0, faultless = 0;
+  for (int64_t n = config_.min_points; n <= config_.max_points; ++n) {
+    const auto between = static_cast<double>(n - 1);
+    ordered += 3 + 2 / between;
+    faultless += 2 / std::tgamma(between + 1);
+  }
+  const auto sizes = static_cast<double>(config_.max_points - config_.min_points + 1);
   return {{"guess a point or the end", "accuracy", 1 / steps},
-          {"any tour from the first point, then the end", "accuracy", 3 / steps}};
+          {"any tour from the first point, then the end", "accuracy", 3 / steps},
+          {"the points in input order, then the end", "accuracy", ordered / sizes / steps,
+           faultless / sizes}};
 }
 
 }  // namespace tessera::task

@@ -97,8 +97,8 @@ class ConvexHull : public PointTask {
  public:
   explicit ConvexHull(const PointTaskConfig& config);
 
-  /// Guessing among the points and the end; and the corners in random order, then the end. Means
-  /// over 1000 samples.
+  /// Guessing among the points and the end; the corners in random order, then the end; and the
+  /// corners in the order of the input, then the end. Means over 1000 samples.
   std::vector<Level> levels() const override;
   bool pads_answers() const override { return true; }
 
@@ -118,7 +118,8 @@ class TravellingSalesman : public PointTask {
 
   /// Also "length", that of the tour.
   config::Json describe(uint64_t seed, int64_t index) const override;
-  /// Guessing among the points and the end; and any tour from the first point, then the end.
+  /// Guessing among the points and the end; any tour from the first point, then the end; and the
+  /// points in the order of the input, then the end.
   std::vector<Level> levels() const override;
 
  protected:

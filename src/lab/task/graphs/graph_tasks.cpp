@@ -1,6 +1,7 @@
 #include "lab/task/graphs/graph_tasks.h"
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "lab/task/sequence/draws.h"
@@ -31,6 +32,27 @@ std::vector<int64_t> path_by_first_edges(const NamedGraph& named) {
     if (lightest == nullptr || edge.weight < lightest->weight) lightest = &edge;
   }
   return {named.source, lightest->u == named.source ? lightest->v : lightest->u, named.destination};
+}
+
+/// The shortest path of one or two edges; where there is none, path_by_first_edges().
+std::vector<int64_t> path_of_two_edges(const NamedGraph& named) {
+  constexpr int64_t kNoEdge = std::numeric_limits<int64_t>::max() / 2;
+  std::vector<int64_t> from(named.graph.nodes, kNoEdge), to = from;  // weights of the ends' edges
+  to[named.destination] = 0;
+  for (const Edge& edge : named.graph.edges)
+    for (const auto& [one, other] : {std::pair(edge.u, edge.v), std::pair(edge.v, edge.u)}) {
+      if (one == named.source) from[other] = edge.weight;
+      if (one == named.destination) to[other] = edge.weight;
+    }
+  std::vector<int64_t> path = path_by_first_edges(named);
+  int64_t shortest = kNoEdge;
+  for (int64_t node = 0; node < named.graph.nodes; ++node) {
+    if (from[node] + to[node] >= shortest) continue;
+    shortest = from[node] + to[node];
+    path = node == named.destination ? ends_of(named)
+                                     : std::vector{named.source, node, named.destination};
+  }
+  return path;
 }
 
 /// The nodes of as many of the lightest edges as a tree has.
@@ -97,19 +119,23 @@ TaskSample GraphTask::draw_sample(uint64_t seed, int64_t index, int64_t size_of)
 
 std::vector<Level> GraphTask::levels_of(const std::vector<Strategy>& strategies) const {
   double steps = 0, guessed = 0;
-  std::vector<double> right(strategies.size(), 0.0);
+  std::vector<double> right(strategies.size(), 0.0), faultless = right;
   for (int64_t index = 0; index < kLevelSamples; ++index) {
     const NamedGraph named = graph(0, index, index);
     const auto truth = solution(named);
     const double answers = truth.size() + 1;
     steps += answers;
     guessed += answers / static_cast<double>(named.graph.nodes + 1);
-    for (size_t i = 0; i < strategies.size(); ++i)
-      right[i] += static_cast<double>(agreement(strategies[i].answer(named), truth));
+    for (size_t i = 0; i < strategies.size(); ++i) {
+      const auto answer = strategies[i].answer(named);
+      right[i] += static_cast<double>(agreement(answer, truth));
+      faultless[i] += answer == truth ? 1 : 0;
+    }
   }
   std::vector<Level> levels = {{"guess a node or the end", "accuracy", guessed / steps}};
   for (size_t i = 0; i < strategies.size(); ++i)
-    levels.push_back({strategies[i].name, "accuracy", right[i] / steps});
+    levels.push_back(
+        {strategies[i].name, "accuracy", right[i] / steps, faultless[i] / kLevelSamples});
   return levels;
 }
 
@@ -140,7 +166,8 @@ config::Json ShortestPath::describe(uint64_t seed, int64_t index) const {
 
 std::vector<Level> ShortestPath::levels() const {
   return levels_of({{"source, destination, end", ends_of},
-                    {"direct edge, else by the nearest neighbour", path_by_first_edges}});
+                    {"direct edge, else by the nearest neighbour", path_by_first_edges},
+                    {"the shortest path of one or two edges", path_of_two_edges}});
 }
 
 std::vector<int64_t> SpanningTree::solution(const NamedGraph& named) const {

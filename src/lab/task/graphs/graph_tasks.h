@@ -58,8 +58,9 @@ class ShortestPath : public GraphTask {
  public:
   explicit ShortestPath(const GraphConfig& config) : GraphTask(config) {}
   config::Json describe(uint64_t seed, int64_t index) const override;
-  /// Guessing among the nodes and the end; source, destination, end; and the direct edge where
-  /// there is one, else by way of the source's nearest neighbour. Means over 1000 samples.
+  /// Guessing among the nodes and the end; source, destination, end; the direct edge where there is
+  /// one, else by way of the source's nearest neighbour; and the shortest path of one or two edges,
+  /// where there is none as before. Means over 1000 samples.
   std::vector<Level> levels() const override;
 
  protected:

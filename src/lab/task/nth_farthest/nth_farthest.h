@@ -29,7 +29,8 @@ class NthFarthest : public ConfiguredTask<NthFarthestConfig> {
   TaskShape shape() const override;
   TaskSample draw_sample(uint64_t seed, int64_t index, int64_t size_of) const override;
   config::Json describe(uint64_t seed, int64_t index) const override;
-  /// Guessing, 1/N; and the plateau 2/N of answering m where k = N-1, else any other label.
+  /// Guessing, 1/N; the plateau 2/N of answering m where k = N-1, else any other label; and ranking
+  /// the others by their own lengths, wherever vector m is, measured on 10,000 samples.
   std::vector<Level> levels() const override;
 
  private:

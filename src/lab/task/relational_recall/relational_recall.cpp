@@ -40,6 +40,26 @@ double bits_beyond_half(int64_t items, int64_t bits) {
   return -2 * products / width;
 }
 
+/// The first item beside the query.
+BitRows first_other(const std::vector<BitRows>& items, size_t query) {
+  return items[query == 0 ? 1 : 0];
+}
+
+/// Each bit as most of the other items have it; where they are even, as the query has it, or as it
+/// has not if the farthest item is asked for.
+BitRows bits_of_most(const std::vector<BitRows>& items, size_t query) {
+  const uint8_t farthest = items[query].back().back();
+  BitRows answer = items[query];
+  for (size_t row = 0; row < answer.size(); ++row)
+    for (size_t i = 0; i < answer[row].size(); ++i) {
+      int64_t votes = (answer[row][i] ^ farthest) != 0 ? 1 : -1;
+      for (size_t item = 0; item < items.size(); ++item)
+        if (item != query) votes += items[item][row][i] != 0 ? 2 : -2;
+      answer[row][i] = votes > 0 ? 1 : 0;
+    }
+  return answer;
+}
+
 }  // namespace
 
 size_t recalled_item(const std::vector<BitRows>& items, size_t query) {
@@ -68,13 +88,14 @@ TaskShape RelationalRecall::shape() const {
 
 RelationalRecall::Items RelationalRecall::draw(uint64_t seed, int64_t index,
                                                int64_t size_of) const {
-  RandomStream sizes = size_stream(seed, size_of), content = content_stream(seed, index);
+  RandomStream content = content_stream(seed, index);
+  RandomStream queries = size_stream(seed, -1 - size_of);  // no size is drawn from it
   const int64_t drawn = draw_size(seed, size_of, config_.min_drawn, config_.max_drawn);
   const bool intended = config_.form == RelationalRecallForm::kIntended;
   const int64_t items = intended ? drawn : config_.fixed;
   const int64_t vectors = intended ? config_.fixed : drawn;
   const int64_t query =
-      intended ? draw_between(content, 0, items - 1) : draw_between(sizes, 0, items - 2);
+      intended ? draw_between(content, 0, items - 1) : draw_between(queries, 0, items - 2);
   Items result{.items = {}, .query = static_cast<size_t>(query)};
   for (int64_t i = 0; i < items; ++i)
     result.items.push_back(draw_bit_rows(content, vectors, config_.bits));
@@ -122,8 +143,21 @@ std::vector<Level> RelationalRecall::levels() const {
     // Each of the others is the answer with 1 / others.
     of_another += (wrong * half + bits_beyond_half(others, bits)) / (wrong + 1) / sizes;
   }
+  constexpr int64_t kSamples = 10'000;
+  const auto measured = [&](const char* name, auto* answer) {
+    double bits = 0, faultless = 0;
+    for (int64_t index = 0; index < kSamples; ++index) {
+      const auto [items, query] = draw(0, index, index);
+      const auto apart = hamming_distance(answer(items, query), items[recalled_item(items, query)]);
+      bits += static_cast<double>(apart);
+      faultless += apart == 0 ? 1 : 0;
+    }
+    return Level{name, "bits per sequence", bits / kSamples, faultless / kSamples};
+  };
   return {{"guess every bit", "bits per sequence", guessed},
-          {"any other item", "bits per sequence", of_another}};
+          {"any other item", "bits per sequence", of_another},
+          measured("the first other item", first_other),
+          measured("bits of most others, else the query's", bits_of_most)};
 }
 
 }  // namespace tessera::task

@@ -49,7 +49,9 @@ class RelationalRecall : public ConfiguredTask<RelationalRecallConfig> {
   TaskShape shape() const override;
   TaskSample draw_sample(uint64_t seed, int64_t index, int64_t size_of) const override;
   config::Json describe(uint64_t seed, int64_t index) const override;
-  /// Guessing every bit, and answering with any other item.
+  /// Guessing every bit; answering with any other item; with the first other item; and with each
+  /// bit as most of the others have it, where they are even as the query has it, or as it has not
+  /// if the farthest item is asked for. The last two are measured on 10,000 samples.
   std::vector<Level> levels() const override;
 
  private:

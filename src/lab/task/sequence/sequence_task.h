@@ -83,6 +83,7 @@ struct Level {
   std::string metric;  ///< "bits per sequence" (wrong ones), "accuracy" (share of right classes) or
                        ///< "mean absolute error"
   double value;
+  std::optional<double> faultless = {};  ///< share of samples without a wrong answer, where known
 };
 
 /// A task as a seeded generator with ground truth. Sample `index` of the set named by `seed` is a

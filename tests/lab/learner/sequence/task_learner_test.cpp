@@ -136,6 +136,17 @@ TEST(TaskTraining, ALanguageModelAnswersWithTokens) {
   test::expect_equal_parameters(*loaded, trained.learner->model());
 }
 
+TEST(TaskTraining, PaddingDoesNotDependOnTheBatchesOfTheTest) {
+  Json json = small_copy();
+  json["task"] = {{"name", "shortest-path"}, {"max_nodes", 6}, {"features", 8}};
+  TaskLearner learner(config_of(json));
+  const auto padded = [&](int64_t rows) {
+    return measure(learner.model(), *make_task(json["task"]), 1, 40, rows, [](int64_t, int64_t) {})
+        .at("padded_accuracy");
+  };
+  EXPECT_DOUBLE_EQ(padded(5), padded(40));
+}
+
 // Where nothing is asked no logits are computed; the loss is that of targets that do not count.
 TEST(TaskTraining, LossAndScoreAreThoseOfTheStepsThatAreAsked) {
   TaskLearner learner(config_of(small_mqar("gpt")));

@@ -187,11 +187,14 @@ TEST(PointTasks, DescribeThemselvesTheSameEverywhere) {
 // Measured: what the strategies behind the levels score.
 TEST(PointTasks, LevelsAreWhatTheirStrategiesScore) {
   const TravellingSalesman task({.min_points = 5, .max_points = 7});
-  double right = 0, steps = 0;
+  double right = 0, ordered = 0, faultless = 0, steps = 0;
   for (int64_t index = 0; index < 2000; ++index) {
     const std::vector<int64_t> tour = task.describe(0, index)["answer"];
     std::vector<int64_t> said = tour;  // any tour: the places in order
     std::sort(said.begin(), said.end());
+    for (size_t i = 0; i < tour.size(); ++i) ordered += said[i] == tour[i] ? 1 : 0;
+    ordered += 1;
+    faultless += said == tour ? 1 : 0;
     RandomStream random(9, index);
     for (size_t i = said.size(); i-- > 2;) std::swap(said[i], said[1 + random.below(i)]);
     for (size_t i = 0; i < tour.size(); ++i) right += said[i] == tour[i] ? 1 : 0;
@@ -199,11 +202,31 @@ TEST(PointTasks, LevelsAreWhatTheirStrategiesScore) {
     steps += static_cast<double>(tour.size()) + 1;
   }
   EXPECT_NEAR(right / steps, task.levels().at(1).value, 0.015);  // standard error 0.003
+  EXPECT_NEAR(ordered / steps, task.levels().at(2).value, 0.015);
+  EXPECT_NEAR(faultless / 2000, *task.levels().at(2).faultless, 0.025);  // standard error 0.005
   EXPECT_DOUBLE_EQ(task.levels().at(0).value, 1.0 / 7);
 
   const auto hull = ConvexHull({.min_points = 3, .max_points = 3}).levels();  // all corners
   EXPECT_NEAR(hull.at(0).value, 0.25, 1e-12);
   EXPECT_NEAR(hull.at(1).value, 0.5, 1e-12);
+  EXPECT_NEAR(hull.at(2).value, 0.75, 1e-12);
+  EXPECT_NEAR(*hull.at(2).faultless, 0.5, 1e-12);
+}
+
+// Measured: the corners as the input has them.
+TEST(PointTasks, TheLevelOfCornersInInputOrderIsWhatTheyScore) {
+  const ConvexHull task({.min_points = 5, .max_points = 7});
+  double right = 0, faultless = 0, steps = 0;
+  for (int64_t index = 0; index < 2000; ++index) {
+    const std::vector<int64_t> hull = task.describe(3, index)["answer"];
+    std::vector<int64_t> said = hull;
+    std::sort(said.begin(), said.end());
+    for (size_t i = 0; i < hull.size(); ++i) right += said[i] == hull[i] ? 1 : 0;
+    faultless += said == hull ? 1 : 0;
+    steps += static_cast<double>(hull.size()) + 1;
+  }
+  EXPECT_NEAR((right + 2000) / steps, task.levels().at(2).value, 0.025);  // standard error 0.004
+  EXPECT_NEAR(faultless / 2000, *task.levels().at(2).faultless, 0.045);   // standard error 0.009
 }
 
 TEST(PointTasks, RefuseImpossibleSizes) {

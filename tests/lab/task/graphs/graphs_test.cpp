@@ -223,6 +223,15 @@ TEST(GraphTasks, LevelsAreSharesBelowOne) {
   EXPECT_NEAR(SpanningTree(GraphConfig{}).levels().at(1).value, 0.8039, 1e-4);
 }
 
+// Of three nodes no path has more than two edges.
+TEST(GraphTasks, TheLevelOfTwoEdgesIsTheShortestPathOfThreeNodes) {
+  const GraphConfig three{.min_nodes = 3, .max_nodes = 3};
+  const Level level = ShortestPath(three).levels().at(3);
+  EXPECT_DOUBLE_EQ(level.value, 1);
+  EXPECT_DOUBLE_EQ(*level.faultless, 1);
+  EXPECT_LT(*ShortestPath(three).levels().at(2).faultless, 1);
+}
+
 TEST(GraphTasks, RefuseImpossibleSizes) {
   EXPECT_THROW(ShortestPath({.min_nodes = 1}), UsageError);
   EXPECT_THROW(ShortestPath({.min_nodes = 9, .max_nodes = 8}), UsageError);

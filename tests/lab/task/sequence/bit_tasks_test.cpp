@@ -310,6 +310,17 @@ TEST(RelationalRecall, ABatchSharesSizesAndInTheAuthorsFormTheQuery) {
   }
 }
 
+// Sample 0 of 200 seeds: each of four lengths with each of two queries.
+TEST(RelationalRecall, InTheAuthorsFormNoLengthTellsTheQuery) {
+  const RelationalRecall task({.form = RelationalRecallForm::kAuthors});
+  std::set<std::pair<size_t, int>> drawn;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    const auto json = task.describe(seed, 0);
+    drawn.emplace(json["items"][0].size(), json["query"].get<int>());
+  }
+  EXPECT_EQ(drawn.size(), 8u);
+}
+
 TEST(RelationalRecall, LevelsAreThoseOfTheSpecification) {
   const auto levels = RelationalRecall({.form = RelationalRecallForm::kAuthors}).levels();
   EXPECT_DOUBLE_EQ(levels.at(0).value, 56);  // 32 / 2 bits of 3.5 vectors
@@ -362,6 +373,31 @@ TEST(RelationalRecall, TheLevelOfAnotherItemIsWhatItCosts) {
         wrong += items[2][row][c] != items[json["answer"]][row][c] ? 1 : 0;
   }
   EXPECT_NEAR(wrong / kSamples, 28, 2.8);  // standard deviation 30 of a sample: five of 0.55
+}
+
+// Measured on other samples, by rules written in their texts.
+TEST(RelationalRecall, LevelsOfSimpleRulesAreWhatTheyCost) {
+  const RelationalRecall task({.bits = 8, .fixed = 1, .min_drawn = 3, .max_drawn = 3});
+  double first_wrong = 0, first_faultless = 0, most_wrong = 0;
+  constexpr int kSamples = 4000;
+  for (int64_t index = 0; index < kSamples; ++index) {
+    const auto json = task.describe(7, index);
+    const auto item = [&](size_t place) { return json["items"][place][0].get<std::string>(); };
+    const size_t query = json["query"];
+    const std::string one = item((query + 1) % 3), other = item((query + 2) % 3);
+    const std::string answer = item(json["answer"]), first = item(query == 0 ? 1 : 0);
+    first_faultless += first == answer ? 1 : 0;
+    for (size_t i = 0; i < 8; ++i) {
+      const bool as_query = json["asks_for"] == "closest";
+      const char likely = as_query == (item(query)[i] == '1') ? '1' : '0';
+      first_wrong += first[i] != answer[i] ? 1 : 0;
+      most_wrong += (one[i] == other[i] ? one[i] : likely) != answer[i] ? 1 : 0;
+    }
+  }
+  const auto levels = task.levels();
+  EXPECT_NEAR(first_wrong / kSamples, levels.at(2).value, 0.2);  // standard error 0.035
+  EXPECT_NEAR(first_faultless / kSamples, *levels.at(2).faultless, 0.045);
+  EXPECT_NEAR(most_wrong / kSamples, levels.at(3).value, 0.1);  // standard error 0.02
 }
 
 TEST(RelationalRecall, RefusesImpossibleSizes) {

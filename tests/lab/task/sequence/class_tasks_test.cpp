@@ -191,6 +191,25 @@ TEST(NthFarthest, ThePlateauIsAQuarterOfThePapersSize) {
   EXPECT_DOUBLE_EQ(levels.at(1).value, 0.25);
 }
 
+// Measured on other samples: m where k = 2, else the longer or the shorter of the others.
+TEST(NthFarthest, TheLevelOfLengthsIsWhatTheyScore) {
+  const NthFarthest task({.vectors = 3, .dimension = 2});
+  double right = 0;
+  constexpr int kSamples = 4000;
+  for (int64_t index = 0; index < kSamples; ++index) {
+    const auto json = task.describe(5, index);
+    std::map<double, int64_t, std::greater<>> labels;  // by length, longest first
+    for (size_t i = 0; i < 3; ++i)
+      if (const int64_t label = json["labels"][i]; label != json["m"])
+        labels[std::hypot(json["vectors"][i][0].get<double>(),
+                          json["vectors"][i][1].get<double>())] = label;
+    const int64_t k = json["k"];
+    right += json["answer"] ==
+             (k == 2 ? json["m"].get<int64_t>() : std::next(labels.begin(), k)->second);
+  }
+  EXPECT_NEAR(right / kSamples, task.levels().at(2).value, 0.04);  // standard error 0.008
+}
+
 TEST(NthFarthest, RefusesImpossibleSizes) {
   EXPECT_THROW(NthFarthest({.vectors = 1}), UsageError);
   EXPECT_THROW(NthFarthest({.dimension = 0}), UsageError);
