@@ -16,7 +16,8 @@ namespace tessera {
 
 /// Which stored pair makes room for a new one when a memory is full.
 /// kOldest: the one that was stored first. kLeastUsed: per head, the one with the least attention
-/// mass, an average of its past smoothing weights that forgets with kUsageDecay per step.
+/// mass: the sum of its smoothing weights so far, which decays by kUsageDecay per step. A new pair
+/// begins with a mass of 1, as if it had been read alone once.
 enum class Eviction { kOldest, kLeastUsed };
 constexpr std::array<std::string_view, 2> enum_names(Eviction) {
   return {"oldest", "least-used"};

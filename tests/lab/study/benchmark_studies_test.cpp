@@ -70,6 +70,8 @@ TEST_F(NeedleStudy, RefusesSettingsBeforeAnyTraining) {
   for (const char* count : {"test_samples", "depths", "depth_samples"})
     EXPECT_THAT(refusal({{count, 0}}), testing::HasSubstr(fmt::format("{} is 0", count)));
   EXPECT_THAT(refusal({{"window", 40}}), testing::HasSubstr("task.length is 40"));
+  EXPECT_THAT(refusal({{"train", {{"learning_rate", 0.1}}}}),
+              testing::HasSubstr("train.learning_rate would have no effect"));
 }
 
 TEST(StoredBitsStudy, LearnsAtMostWhatThereIsToKnow) {

@@ -18,6 +18,7 @@ namespace {
 using config::Json;
 using test::message_of;
 using testing::HasSubstr;
+using testing::Not;
 
 /// Two updates of tiny models.
 class MqarStudy : public test::OneStudy {
@@ -106,6 +107,19 @@ TEST_F(MqarStudy, TrainsAnStmOnceAndOnTheVariantsOfTheTask) {
   EXPECT_THAT(read_file(folder_ / "8-tokens-2-pairs.svg"), HasSubstr("planned: one correlation"));
 }
 
+// A matrix to which both values of a key are added does not know the later one.
+TEST_F(MqarStudy, PlansNoMatrixForOverwrittenKeys) {
+  Json settings = tiny();
+  settings.update({{"models", {"LSTM"}},
+                   {"blocks", {1}},
+                   {"lengths", {12}},
+                   {"pairs", {2}},
+                   {"overwritten", 1}});
+  run(settings);
+  EXPECT_THAT(read_file(folder_ / "12-tokens-2-pairs.svg"), Not(HasSubstr("planned")));
+  EXPECT_THAT(read_file(folder_ / "report.html"), Not(HasSubstr("theory of capacity")));
+}
+
 TEST_F(MqarStudy, ASolvedTaskNeedsNoOtherRateAndAnotherRunNoTraining) {
   Json settings = tiny();
   settings["models"] = {"GPT"};
@@ -139,6 +153,8 @@ TEST_F(MqarStudy, RefusesSettingsBeforeAnyTraining) {
   EXPECT_EQ(refusal({{"learning_rates", {0.01, -1}}}),
             "study settings.learning_rates[1] is -1, expected a number above 0");
   EXPECT_THAT(refusal({{"models", {"LSTM", "GPT"}}, {"channels", {8, 9}}}), HasSubstr("heads"));
+  EXPECT_THAT(refusal({{"train", {{"learning_rate", 0.1}}}}),
+              HasSubstr("train.learning_rate would have no effect"));
 }
 
 }  // namespace

@@ -131,6 +131,8 @@ TEST_F(NetworkStudies, RefuseASettingOfWhichTheyTrySeveral) {
   for (const auto& [key, value] : {std::pair<const char*, Json>("stories", 60), {"text", "a"}})
     EXPECT_THAT(refusal("small-budget", {{"data", {{key, value}}}}),
                 HasSubstr(fmt::format("data.{} would have no effect", key)));
+  EXPECT_THAT(refusal("small-budget", {{"train", {{"learning_rate", 0.1}}}}),
+              HasSubstr("train.learning_rate would have no effect"));
 }
 
 TEST_F(NetworkStudies, RefuseANetworkBeforeAnotherIsTrained) {

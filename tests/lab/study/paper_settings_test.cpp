@@ -69,6 +69,10 @@ constexpr PaperSetting kPaperSettings[] = {
     {"memory-mosaics/regbench", "search.layers", "[2,4,8]"},
     {"memory-mosaics/regbench", "search.channels", "[64,128,256]"},
     {"memory-mosaics/regbench", "search.weight_decay", "[0.01,0.1]"},
+    // Arora et al. 2023, figure 2
+    {"benchmarks/mqar", "filler", "\"zero\""},
+    {"benchmarks/mqar", "heads", "1"},
+    {"benchmarks/mqar", "train.weight_decay", "0.1"},
     // Cabannes et al. 2024, figure 4
     {"scaling-laws/fig4", "inputs", "100"},
     {"scaling-laws/fig4", "outputs", "5"},

@@ -78,7 +78,7 @@ TEST(Subject, IsAskedForEachTokenOfAnAnswer) {
 TEST(Examination, NoProbabilityTellsNoAnswersApart) {
   const auto authors = invented_authors(3, 1);
   const Examination examination(authors, 1, 3, Tokenizer::bytes(EndOfText::kPresent),
-                                /*probes=*/7);
+                                /*probes=*/7, /*seed=*/1);
   // gives answers no probability at all
   const Subject unbelieving = [](const Line& line) {
     at::Tensor logits = at::zeros({std::ssize(line.answer), 257});
@@ -87,6 +87,26 @@ TEST(Examination, NoProbabilityTellsNoAnswersApart) {
   };
   EXPECT_EQ(examination.truth_ratios(unbelieving), std::vector<double>(7, 1.0));
   EXPECT_EQ(examination.utility(unbelieving), 0);
+}
+
+TEST(Examination, AsksEachFactOnceInEitherWording) {
+  const auto authors = invented_authors(2, 1);
+  const Tokenizer tokenizer = Tokenizer::bytes(EndOfText::kPresent);
+  std::set<Tokens> prompts;
+  const Subject listening = [&](const Line& line) {
+    prompts.insert(line.prompt);
+    return at::zeros({std::ssize(line.answer), 257});
+  };
+  const Examination all(authors, 0, 2, tokenizer, /*probes=*/1000, /*seed=*/1);
+  EXPECT_EQ(all.truth_ratios(listening).size(), 20u);
+  int firsts = 0;
+  for (const InventedAuthor& author : authors)
+    for (size_t i = 0; i < author.questions.size(); i += kWordings) {
+      const bool first = prompts.contains(tokens_of(tokenizer, author.questions[i].prompt()));
+      EXPECT_NE(first, prompts.contains(tokens_of(tokenizer, author.questions[i + 1].prompt())));
+      firsts += first;
+    }
+  EXPECT_TRUE(0 < firsts && firsts < 20) << firsts;
 }
 
 TEST(Networks, LearnAnswersAndNotQuestions) {

@@ -32,6 +32,12 @@ double mean_reward(std::span<const PlayedGame> games) {
   return sum / static_cast<double>(games.size());
 }
 
+std::optional<size_t> games_until_ahead(std::span<const PlayedGame> games, size_t width) {
+  for (size_t played = width; played <= games.size(); ++played)
+    if (mean_reward(games.subspan(played - width, width)) > 0) return played;
+  return {};
+}
+
 PongGames::PongGames(const PongEnvironmentConfig& config, int64_t workers, uint64_t seed)
     : config_(config), seed_(seed) {
   for (size_t worker = 0; worker < static_cast<size_t>(workers); ++worker)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -18,6 +19,9 @@ struct PlayedGame {
 
 /// NaN where there are no games.
 double mean_reward(std::span<const PlayedGame> games);
+/// How many games it took until the mean reward of the last `width` was above 0; none if it never
+/// was.
+std::optional<size_t> games_until_ahead(std::span<const PlayedGame> games, size_t width);
 
 /// The games of several workers that one agent plays side by side. Everything random but the draw
 /// of actions is a function of the seed, a worker's number and a game's number.

@@ -31,7 +31,8 @@ struct RegBenchData {
   void visit_fields(Visitor&& field) {
     field("languages", languages, "training languages, one sequence of each, again and again",
           config::between(1, 0x1p32));
-    field("held_out", held_out, "validation sequences, and as many test sequences",
+    field("held_out", held_out,
+          "test sequences; an evaluation reads at most as many, in train.evaluate_batches batches",
           config::between(1, 0x1p32));
     field("measured_on", measured_on, "languages of these sequences");
   }

@@ -46,6 +46,7 @@ struct MqarSettings {
   int64_t vocabulary = 8192;
   int64_t overwritten = 0;
   bool compound = false;
+  task::MqarFiller filler = task::MqarFiller::kRandom;
   std::vector<int64_t> blocks = {1, 2};
   std::vector<int64_t> channels;
   int64_t heads = 1;
@@ -54,7 +55,7 @@ struct MqarSettings {
   task::SampleSets data;
   TrainConfig train;
 
-  static inline const SettingNames kSetByStudy = {"train.seed"};
+  static inline const SettingNames kSetByStudy = {"train.seed", "train.learning_rate"};
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
@@ -64,10 +65,12 @@ struct MqarSettings {
     field("vocabulary", vocabulary, "tokens: the first half are keys, the others values");
     field("overwritten", overwritten, "keys that come again with another value, which then counts");
     field("compound", compound, "keys of two tokens, of which neither alone tells the value");
+    field("filler", filler, "tokens between the questions: random ones, or always token 0");
     field("blocks", blocks, "depths of the networks; an STM has none");
     field("channels", channels, "widths of the networks, which set the size of their states");
     field("heads", heads, "memories per unit, attention or retention heads");
-    field("learning_rates", learning_rates, "rates that are tried in this order; the best counts",
+    field("learning_rates", learning_rates,
+          "rates that are tried in this order, the lowest rate in proportion; the best counts",
           config::above(0));
     field("solved", solved, "share of right validation answers after which no other rate is tried");
     field("data", data, "how many sequences there are");
@@ -130,6 +133,7 @@ MqarSettings mqar_settings(StudySize size) {
   for (const Contestant& entry : entries()) settings.models.push_back(entry.name);
   settings.lengths = {64, 128, 256, 512};
   settings.pairs = {4, 8, 16, 64};
+  settings.filler = task::MqarFiller::kZero;
   settings.blocks = {2};
   settings.channels = {64, 128, 256, 512};
   settings.learning_rates = {1e-2, 2.2e-3, 4.6e-4, 1e-4};
@@ -146,6 +150,7 @@ MqarSettings mqar_settings(StudySize size) {
   std::erase(settings.models, "STM");  // a ninth of a Memory Mosaic's speed
   settings.lengths = {64};
   settings.pairs = {4};
+  settings.filler = task::MqarFiller::kRandom;
   settings.blocks = {1, 2};
   settings.channels = {64};
   settings.heads = 4;
@@ -176,7 +181,8 @@ task::MqarConfig task_of(const MqarSettings& settings, const Rung& rung) {
           .pairs = rung.pairs,
           .vocabulary = settings.vocabulary,
           .overwritten = settings.overwritten,
-          .compound = settings.compound};
+          .compound = settings.compound,
+          .filler = settings.filler};
 }
 
 Json sized_model(const MqarSettings& settings, const Trial& trial) {
@@ -290,22 +296,28 @@ void add_rung(const std::vector<Outcome>& outcomes, const MqarSettings& settings
   chart->add({"any value of the context",
               {{smallest, context}, {largest, context}},
               SeriesStyle::kReference});
-  chart->add(
-      {"planned: one correlation matrix",
-       planned_curve(smallest, largest, rung, settings.vocabulary / (settings.compound ? 3 : 2)),
-       SeriesStyle::kReference});
-  results.add_chart(folder_name(rung.text()), std::move(chart),
-                    "Bytes of the numbers that a network keeps of one sequence, measured on its "
-                    "state after these tokens. Dashed: who knows which values came, and not with "
-                    "which key. Dotted: what the theory of capacity expects of one correlation "
-                    "matrix of this size that is given each key with its value.");
+  std::string caption =
+      "Bytes of the numbers that a network keeps of one sequence, measured on its state after "
+      "these tokens. Dashed: who knows which values came, and not with which key.";
+  if (settings.overwritten == 0) {  // a sum of pairs cannot tell a key's later value
+    chart->add(
+        {"planned: one correlation matrix",
+         planned_curve(smallest, largest, rung, settings.vocabulary / (settings.compound ? 3 : 2)),
+         SeriesStyle::kReference});
+    caption +=
+        " Dotted: what the theory of capacity expects of one correlation matrix of this size that "
+        "is given each key with its value.";
+  }
+  results.add_chart(folder_name(rung.text()), std::move(chart), caption);
 }
 
 void add_mqar_differences(const MqarSettings& settings, StudyResults& results) {
   const MqarSettings paper = mqar_settings(StudySize::kPaper);
   results.add_difference(
       "A block is a memory and a feed-forward layer (in a Memory Mosaic, a persistent memory); the "
-      "paper's blocks have none. Logits are tied to the embedding.");
+      "paper's blocks have none.");
+  if (settings.filler != paper.filler)
+    results.add_difference("Random tokens stand between the questions; in the paper token 0 does.");
   if (settings.vocabulary != paper.vocabulary || settings.lengths != paper.lengths ||
       settings.channels != paper.channels)
     results.add_difference(fmt::format(
@@ -316,8 +328,14 @@ void add_mqar_differences(const MqarSettings& settings, StudyResults& results) {
   if (settings.train.steps != paper.train.steps)
     results.add_difference(fmt::format(
         "At most {} updates of {} sequences that come once each, ended where the task is solved; "
-        "the paper reads 100,000 sequences 64 times.",
+        "the paper reads 100,000 sequences at most 64 times.",
         settings.train.steps, settings.train.batch * settings.train.accumulation));
+  results.add_difference(fmt::format(
+      "Heads: {}; weight decay: {:g}; no dropout; {} sequences an update, whatever their length. "
+      "The paper's code has 1 head, weight decay 0.1, dropout of 0.1 on embeddings and attention "
+      "weights, and 512, 512, 256, 128 sequences of 64, 128, 256, 512 tokens.",
+      settings.heads, settings.train.weight_decay,
+      settings.train.batch * settings.train.accumulation));
   results.add_difference(
       "The paper draws its results as curves, so there are no numbers of it to compare with.");
 }

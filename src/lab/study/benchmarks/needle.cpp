@@ -52,7 +52,7 @@ struct NeedleSettings : NetworkSizes {
   double solved = 0.98;
   TrainConfig train;
 
-  static inline const SettingNames kSetByStudy = {"train.seed"};
+  static inline const SettingNames kSetByStudy = {"train.seed", "train.learning_rate"};
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
@@ -65,7 +65,8 @@ struct NeedleSettings : NetworkSizes {
     field("depths", depths, "places of the needle in the pictures, from the first to the last",
           config::at_least(1));
     field("depth_samples", depth_samples, "texts of each length and place", config::at_least(1));
-    field("learning_rates", learning_rates, "rates that are tried in this order; the best counts",
+    field("learning_rates", learning_rates,
+          "rates that are tried in this order, the lowest rate in proportion; the best counts",
           config::above(0));
     field("solved", solved, "share of right validation digits after which no other rate is tried");
     field("train", train, "how every network is trained");
@@ -253,7 +254,8 @@ void add_depths(const std::vector<Found>& all, const NeedleSettings& settings,
 
 Table network_table(const std::vector<TrainedNetwork>& networks, int64_t window) {
   Table table(
-      "The networks, each with the best of the learning rates that were tried",
+      "The networks, each with the best of the learning rates that were tried. ALiBi's state has "
+      "two numbers a head more than it needs, the position and a 0",
       {"network", "parameters", "state (bytes a token)", "right digits in training's window (%)",
        "updates", "training tokens/s", "rate", "rates tried"});
   for (const auto& [name, model, best] : networks) {

@@ -15,7 +15,7 @@ using Words = std::vector<std::string>;
 
 /// What is asked about one fact: {n} is the author, {v} the fact.
 struct Pattern {
-  std::array<const char*, 2> questions;
+  std::array<const char*, kWordings> questions;
   const char* answer;
   const char* paraphrase;
   Words facts;

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "lab/task/sequence/draws.h"
 #include "tessera/base/consecutive.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/random.h"
@@ -147,13 +148,15 @@ std::vector<Tokens> said(const Subject& subject, const Lines& lines) {
 }
 
 Examination::Examination(const std::vector<InventedAuthor>& authors, size_t first, size_t end,
-                         const Tokenizer& tokenizer, int64_t probes) {
-  std::vector<const AuthorQuestion*> all;
+                         const Tokenizer& tokenizer, int64_t probes, uint64_t seed) {
+  RandomStream random(seed);
+  std::vector<const AuthorQuestion*> all;  // one of each fact
   for (size_t a = first; a < end; ++a)
-    for (const AuthorQuestion& question : authors[a].questions) all.push_back(&question);
-  const size_t asked = std::min<size_t>(all.size(), probes);
-  for (size_t i = 0; i < asked; ++i) {
-    const AuthorQuestion& question = *all[i * all.size() / asked];
+    for (size_t i = 0; i < authors[a].questions.size(); i += kWordings)
+      all.push_back(&authors[a].questions[i + random.below(kWordings)]);
+  const int64_t facts = std::ssize(all);
+  for (const int64_t fact : task::draw_distinct(random, facts, std::min(facts, probes))) {
+    const AuthorQuestion& question = *all[fact];
     const auto add = [&, prompt = tokens_of(tokenizer, question.prompt())](
                          Lines& lines, const std::string& text) {
       lines.push_back({prompt, tokens_of(tokenizer, text)});

@@ -30,9 +30,11 @@ struct AuthorQuestion {
   std::string prompt() const { return "Q: " + question + "\nA: "; }
 };
 
+constexpr size_t kWordings = 2;  ///< in which a fact is asked
+
 struct InventedAuthor {
   std::string name;
-  std::vector<AuthorQuestion> questions;  ///< 20
+  std::vector<AuthorQuestion> questions;  ///< 20: of each fact kWordings, one after the other
 
   /// All lines.
   std::string text() const;
@@ -98,9 +100,10 @@ struct Measures {
 /// Some authors' questions, in tokens.
 class Examination {
  public:
-  /// probes: most questions that are asked; where there are more, evenly among them.
+  /// Each fact is asked in one of its wordings, so that no two questions have the same answer.
+  /// probes: most facts that are asked. The seed draws facts and wordings.
   Examination(const std::vector<InventedAuthor>& authors, size_t first, size_t end,
-              const Tokenizer& tokenizer, int64_t probes);
+              const Tokenizer& tokenizer, int64_t probes, uint64_t seed);
 
   /// Of each question the mean over its wrong answers of P^(1/tokens), divided by that of the right
   /// one; 1 where neither has any probability.

@@ -45,7 +45,8 @@ struct UnlearningSettings {
           config::at_least(0));
     field("unlearning_rate", unlearning_rate, "step size of unlearning");
     field("beta", beta, "beta of negative preference optimisation", config::above(0));
-    field("probes", probes, "maximum number of questions asked of each set", config::at_least(1));
+    field("probes", probes, "maximum number of facts that are asked of each set",
+          config::at_least(1));
   }
 };
 
@@ -70,8 +71,8 @@ class Tofu {
   size_t retained(double share) const { return retained_of(settings_.authors, share); }
   /// How many are asked.
   size_t forgotten_questions(double share) const {
-    const size_t all = (authors_.size() - retained(share)) * authors_.front().questions.size();
-    return std::min<size_t>(all, settings_.probes);
+    const size_t each = authors_.front().questions.size() / kWordings;
+    return std::min<size_t>((authors_.size() - retained(share)) * each, settings_.probes);
   }
   Lines lines(size_t first, size_t end) const {
     Lines lines;
@@ -84,11 +85,12 @@ class Tofu {
   /// seconds: it took to forget this share.
   Measures measure(const Subject& subject, double share, double seconds = 0) const {
     const size_t kept = retained(share);
+    const auto examination = [&](size_t first, size_t end) {
+      return Examination(authors_, first, end, tokenizer_, settings_.probes, run_seed(seed_, 8));
+    };
     Measures measures{.seconds = seconds};
-    Examination(authors_, kept, authors_.size(), tokenizer_, settings_.probes)
-        .measure_forgotten(subject, measures);
-    measures.utility =
-        Examination(authors_, 0, kept, tokenizer_, settings_.probes).utility(subject);
+    examination(kept, authors_.size()).measure_forgotten(subject, measures);
+    measures.utility = examination(0, kept).utility(subject);
     return measures;
   }
 
@@ -329,9 +331,9 @@ void unlearning(StudyContext& context) {
   context.results().add_difference(
       "After TOFU (Maini et al. 2024), whose authors GPT-4 wrote and whose models have billions of "
       "parameters: these authors are drawn from lists, with ten facts each that are asked in two "
-      "ways, one paraphrase of each answer and five wrong ones, and the networks are small and "
-      "learn nothing else. The tokens are learned from all authors' lines, also the forgotten "
-      "ones'.");
+      "ways, of which one is drawn for the measures, one paraphrase of each answer and five wrong "
+      "ones, and the networks are small and learn nothing else. The tokens are learned from all "
+      "authors' lines, also the forgotten ones'.");
   context.results().add_difference(
       "A store knows the words that it holds and not their paraphrases: its truth ratios are near "
       "1 also for authors that it keeps, and its utility, a harmonic mean, is near 0.");

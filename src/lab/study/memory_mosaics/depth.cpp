@@ -58,11 +58,13 @@ void depth(StudyContext& context) {
   const auto trained = train_networks(settings, contestants, corpus, context);
   Table table("Validation loss by depth, nats per token",
               {"blocks", "GPT", "Memory Mosaic", "Memory Mosaic / GPT", "published"});
+  std::vector<std::string> ratios;
   for (size_t i = 0; i < settings.depths.size(); ++i) {
     const int64_t depth = settings.depths[i];
     const double gpt = validation_loss(trained[2 * i]),
                  mosaic = validation_loss(trained[2 * i + 1]);
     const double ratio = mosaic / gpt, published = published_ratio(depth);
+    ratios.push_back(fmt::format("{:.3f} with {}", ratio, depth_text(depth)));
     table.add_row({depth, Cell::fixed(gpt, 4), Cell::fixed(mosaic, 4), Cell::fixed(ratio, 4),
                    fixed_or_empty(published, 4)});
     results.compare({.what = "validation loss, Memory Mosaic over GPT, " + depth_text(depth),
@@ -78,6 +80,10 @@ void depth(StudyContext& context) {
       "all; the paper: 768 channels, 80,000 steps of 512 windows of 512 tokens, tuned on the GPT.",
       fmt::join(settings.depths, ", "), settings.channels, settings.train.steps,
       settings.train.batch * settings.train.accumulation, settings.window));
+  results.add_difference(fmt::format(
+      "In the paper the Memory Mosaic's lead disappears with depth: its loss is 0.95 of the GPT's "
+      "with 1 block and 1.003 with 12. Here it is {}.",
+      fmt::join(ratios, ", ")));
 }
 
 }  // namespace tessera::memory_mosaics_study

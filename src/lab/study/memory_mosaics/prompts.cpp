@@ -12,6 +12,7 @@
 #include "lab/study/memory_mosaics/network_training.h"
 #include "lab/study/memory_mosaics/studies.h"
 #include "lab/task/sequence/sequence_task.h"
+#include "lab/task/stories/naming_rules.h"
 #include "lab/task/stories/paper_prompts.h"
 #include "lab/task/stories/story_files.h"
 #include "tessera/base/interrupt.h"
@@ -202,13 +203,17 @@ void continue_prompts(const std::vector<Reader>& readers, const PromptSettings& 
 
 /// Answers of a group of questions.
 struct Score {
-  double chance = 0;  ///< expected number of right answers of a guess
+  double chance = 0;                      ///< expected number of right answers of a guess
+  task::stories::NamingRules named = {};  ///< the same of who only counts names
   std::vector<int64_t> right, written;
   int64_t questions = 0;
 
   void add(const Question& question, const std::vector<Reader::Answer>& answers) {
     ++questions;
     chance += 1.0 / static_cast<double>(question.wrong.size() + 1);
+    const auto [most, least] = task::stories::right_by_naming(question);
+    named.most += most;
+    named.least += least;
     right.resize(answers.size());
     written.resize(answers.size());
     for (size_t i = 0; i < answers.size(); ++i) {
@@ -240,7 +245,8 @@ Scores ask_questions(const std::vector<Reader>& readers, const PromptSettings& s
 }
 
 void tabulate(const std::vector<Reader>& readers, const Scores& scores, StudyResults& results) {
-  std::vector<std::string> columns = {"kind", "questions", "chance (%)"};
+  std::vector<std::string> columns = {"kind", "questions", "chance (%)", "named most often (%)",
+                                      "named least often (%)"};
   for (const Reader& reader : readers) columns.push_back(reader.name() + " (%)");
   for (const Reader& reader : readers) columns.push_back(reader.name() + " writes it (%)");
   std::vector<std::string> skill_columns = columns;
@@ -248,7 +254,9 @@ void tabulate(const std::vector<Reader>& readers, const Scores& scores, StudyRes
   Table kinds("Questions answered rightly", columns), skills("By what decides", skill_columns);
   for (const auto& [group, score] : scores) {
     std::vector<Cell> row = {config::enum_name(group.first), score.questions,
-                             Cell::fixed(score.percent(score.chance), 1)};
+                             Cell::fixed(score.percent(score.chance), 1),
+                             Cell::fixed(score.percent(score.named.most), 1),
+                             Cell::fixed(score.percent(score.named.least), 1)};
     for (int64_t right : score.right)
       row.push_back(Cell::fixed(score.percent(static_cast<double>(right)), 1));
     for (int64_t written : score.written)
@@ -262,12 +270,14 @@ void tabulate(const std::vector<Reader>& readers, const Scores& scores, StudyRes
 
 void draw(const std::vector<Reader>& readers, const Scores& scores, StudyResults& results) {
   std::vector<std::string> names;
-  std::vector<double> chance;
+  std::vector<double> chance, most, least;
   std::vector<std::vector<double>> shares(readers.size()), spreads(readers.size());
   for (const auto& [group, score] : scores) {
     if (!group.second.empty()) continue;
     names.push_back(config::enum_name(group.first));
     chance.push_back(score.percent(score.chance));
+    most.push_back(score.percent(score.named.most));
+    least.push_back(score.percent(score.named.least));
     for (size_t i = 0; i < readers.size(); ++i) {
       const double share = score.percent(static_cast<double>(score.right[i]));
       shares[i].push_back(share);
@@ -282,9 +292,14 @@ void draw(const std::vector<Reader>& readers, const Scores& scores, StudyResults
                                           "right (%)");
   for (size_t i = 0; i < readers.size(); ++i) chart->add(readers[i].name(), shares[i], spreads[i]);
   chart->add("chance", chance);
-  results.add_chart("right-answers", std::move(chart),
-                    "An answer is right where the model gives the right continuation a higher "
-                    "probability than every wrong one. Whiskers: one standard error.");
+  chart->add("named most often", most);
+  chart->add("named least often", least);
+  results.add_chart(
+      "right-answers", std::move(chart),
+      "An answer is right where the model gives the right continuation a higher probability than "
+      "every wrong one. Whiskers: one standard error. Named most or least often: who understands "
+      "nothing and takes, of the continuations that the story has named, the one that it has named "
+      "most or least often.");
 }
 
 }  // namespace

@@ -25,7 +25,8 @@ struct SmallBudgetSettings : NetworkSettings {
   std::vector<double> learning_rates = {3e-3, 6e-3, 1.2e-2};
   int64_t seeds = 3;
 
-  static inline const SettingNames kSetByStudy = {"train.seed", "data.text", "data.stories"};
+  static inline const SettingNames kSetByStudy = {"train.seed", "train.learning_rate", "data.text",
+                                                  "data.stories"};
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
@@ -34,7 +35,8 @@ struct SmallBudgetSettings : NetworkSettings {
           "text files or folders; empty: an installed text; stories: generated stories");
     field("sizes", sizes, "channels of the networks");
     field("learning_rates", learning_rates,
-          "those tried for each network; the loss on one half of the validation text decides",
+          "those tried for each network, which the lowest rate follows in proportion; the loss on "
+          "one half of the validation text decides",
           config::above(0));
     field("seeds", seeds,
           "trainings of each network with its best learning rate and another seed, measured on the "

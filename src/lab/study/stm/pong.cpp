@@ -124,18 +124,20 @@ void add_curve(StudyContext& context, const Agent& agent, int64_t window) {
 
 void tabulate_agents(StudyContext& context, const std::vector<Agent>& agents, int64_t window) {
   Table table(fmt::format("Rewards are means: of the first and last {} games of the training, and "
-                          "of the games after it",
-                          window),
+                          "of the games after it. Ahead: when the mean of the last {} games was "
+                          "first above 0",
+                          window, window),
               {"agent", "parameters", "games", "first games", "last games", "after training",
-               "frames per second", "seconds"});
+               "ahead after games", "frames per second", "seconds"});
   for (const Agent& agent : agents) {
     const size_t games = agent.games.size();
     const size_t width = std::min<size_t>(games, window);
+    const auto ahead = games_until_ahead(agent.games, window);
     table.add_row({agent.name, agent.parameters, games,
                    width > 0 ? Cell::fixed(agent.reward(0, width), 2) : Cell(),
                    width > 0 ? Cell::fixed(agent.reward(games - width, width), 2) : Cell(),
                    Cell::fixed(agent.trained.validation.at("reward"), 2),
-                   Cell::fixed(agent.trained.units_per_second, 0),
+                   ahead ? Cell(*ahead) : Cell(), Cell::fixed(agent.trained.units_per_second, 0),
                    Cell::fixed(agent.trained.seconds, 0)});
   }
   context.results().add_table("agents", std::move(table));

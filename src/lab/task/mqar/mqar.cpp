@@ -89,7 +89,9 @@ TaskSample Mqar::draw_sample(uint64_t seed, int64_t index, int64_t) const {
   const auto places = draw_places(random, this->places(), config_.pairs);
   TaskSample sample;
   for (int64_t step = 0; step < config_.length; ++step)
-    sample.tokens.push_back(draw_between(random, 0, config_.vocabulary - 1));
+    sample.tokens.push_back(config_.filler == MqarFiller::kRandom
+                                ? draw_between(random, 0, config_.vocabulary - 1)
+                                : 0);
   const auto put = [&](int64_t unit, const std::vector<int64_t>& key) {
     const auto at = sample.tokens.begin() + unit * (key_width() + 1);
     return std::copy(key.begin(), key.end(), at);

@@ -1,9 +1,20 @@
 #pragma once
 
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
 #include "lab/task/sequence/sequence_task.h"
 #include "tessera/base/random.h"
 
 namespace tessera::task {
+
+/// What stands behind the context where nothing is asked.
+enum class MqarFiller { kRandom, kZero };
+constexpr std::array<std::string_view, 2> enum_names(MqarFiller) {
+  return {"random", "zero"};
+}
 
 struct MqarConfig {
   int64_t length = 64;
@@ -11,6 +22,7 @@ struct MqarConfig {
   int64_t vocabulary = 8192;
   int64_t overwritten = 0;
   bool compound = false;
+  MqarFiller filler = MqarFiller::kRandom;
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
@@ -25,6 +37,7 @@ struct MqarConfig {
     field("compound", compound,
           "keys of two tokens, every combination of sqrt(pairs) first and second ones, so that "
           "neither alone tells the value");
+    field("filler", filler, "tokens between the questions: random ones, or always token 0");
   }
 };
 
@@ -35,8 +48,8 @@ struct MqarConfig {
 /// Context: k_1 v_1 … k_P v_P, keys from 1 … V/2 - 1 and values from V/2 … V - 1 without repeats.
 /// Behind it, each second place may ask; P of them do, drawn without replacement with probabilities
 /// proportional to j^(-0.99), j = 1, 2, …, so that most questions follow soon and some late. All
-/// other tokens are random ones of the whole vocabulary; those behind the last question are left
-/// out, since nobody is asked there. Needs 4 P <= N.
+/// other tokens are random ones of the whole vocabulary, or 0 (figure 2); those behind the last
+/// question are left out, since nobody is asked there. Needs 4 P <= N.
 ///
 /// overwritten: after the P pairs, so many of the keys come again with a new value (the authors'
 /// forgetting_mqar). Needs 4 P + 2 U <= N.

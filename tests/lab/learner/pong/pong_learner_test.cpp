@@ -134,6 +134,14 @@ TEST(PongTraining, AnAgentRefusesTheStateOfAnother) {
   EXPECT_EQ(state.rows(), 2);
 }
 
+TEST(PongGames, TellWhenAnAgentWasFirstAhead) {
+  const std::vector<PlayedGame> games = {{-1}, {1}, {-2}, {3}, {-1}, {2}};
+  EXPECT_EQ(games_until_ahead(games, 1), 2u);
+  EXPECT_EQ(games_until_ahead(games, 2), 4u);
+  EXPECT_EQ(games_until_ahead(games, 3), 4u);
+  EXPECT_EQ(games_until_ahead(games, 7), std::nullopt);
+}
+
 TEST(PongGames, AReplayContinuesAsTheGamesThatWereCut) {
   PongEnvironmentConfig config;
   config.size = 16;

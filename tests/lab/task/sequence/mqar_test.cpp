@@ -22,6 +22,7 @@ std::vector<MqarConfig> mqar_forms() {
   return {{.length = 64, .pairs = 4, .vocabulary = 8192},
           {.length = 40, .pairs = 10, .vocabulary = 32},
           {.length = 40, .pairs = 8, .vocabulary = 64, .overwritten = 3},
+          {.length = 40, .pairs = 4, .vocabulary = 32, .filler = MqarFiller::kZero},
           {.length = 60, .pairs = 9, .vocabulary = 48, .compound = true}};
 }
 
@@ -83,6 +84,9 @@ TEST(Mqar, AsksForTheLastValueOfEachKey) {
         }
       }
       EXPECT_EQ(std::ssize(asked), config.pairs);
+      if (config.filler == MqarFiller::kZero) {
+        EXPECT_EQ(std::ranges::count(sample.tokens, 0), sample.steps - 3 * config.pairs);
+      }
       EXPECT_NE(sample.classes.front(), kNotAsked);
       EXPECT_NE(sample.classes.back(), kNotAsked);
     }
