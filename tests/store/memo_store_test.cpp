@@ -384,12 +384,19 @@ TEST_F(StoreTest, FullnessGrowsWithThePairs) {
   const MemoStore opened(store_of("three", {1, 2, 3}));
   const Fullness fullness = fullness_of(opened.memory());
   EXPECT_DOUBLE_EQ(fullness.capacity, pair_capacity(opened.config().memory));
-  EXPECT_DOUBLE_EQ(fullness.filled,
-                   static_cast<double>(opened.memory().pairs()) / fullness.capacity);
   // A longer context is recalled better.
   ASSERT_EQ(fullness.expected_recall_after.size(), 3u);
   EXPECT_LT(fullness.expected_recall_after[0], fullness.expected_recall_after[1]);
   EXPECT_LE(fullness.expected_recall_after[1], fullness.expected_recall_after[2]);
+}
+
+TEST_F(StoreTest, SharedPairsFillAStoreAsTheirNoiseDoes) {
+  const MemoStore opened(store_of("one", {1}));
+  const Fullness fullness = fullness_of(opened.memory());
+  const double pairs = opened.memory().pairs();
+  EXPECT_NEAR(fullness.filled, pairs / fullness.capacity, 0.05 * fullness.filled);
+  memorize(opened.path(), "again", document_text(1));
+  EXPECT_DOUBLE_EQ(fullness_of(MemoStore(opened.path()).memory()).filled, 4 * fullness.filled);
 }
 
 }  // namespace

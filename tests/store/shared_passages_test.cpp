@@ -56,5 +56,19 @@ TEST_F(StoreTest, WordsInPassagesOfSeveralDocumentsCountOnce) {
   EXPECT_EQ(found[0].line, 2);
 }
 
+TEST_F(StoreTest, TheShareCountsWhatIsAskedForNotHowOftenItIsRepeated) {
+  const std::string passage = "one two three four five six seven eight nine ten eleven twelve ";
+  memorize(store(), "asked", passage + passage + "and thirteen\n");  // 26 words
+  memorize(store(), "chorus", passage + ". " + passage + "; " + passage + "\n");
+  memorize(store(), "quotes", "He says: " + passage + "\n");
+  const MemoStore opened(store());
+  const auto found = shared_passages(opened.ledger(), opened.tokenizer(),
+                                     {opened.ledger().get("asked")}, [](int64_t, int64_t) {});
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].words, 36);
+  EXPECT_EQ(found[1].words, 12);
+  for (const SharedPassages& passages : found) EXPECT_EQ(passages.share, 24.0 / 26);
+}
+
 }  // namespace
 }  // namespace tessera::store

@@ -36,8 +36,9 @@ double unthresholded_exponent(double alpha, double rho);
 double unthresholded_load(double alpha, double rho, double inputs);
 
 /// Proposition 3: the exponent of d with the best threshold, (alpha - 1) / max(1, 2 rho alpha).
-/// Differs from the paper for rho > 0, where (14) reads (alpha - 1) / (2 rho alpha + 1): balancing
-/// the two terms of (9) gives the larger exponent, and so do simulations.
+/// Differs from the paper for rho > 0, if (14) reads (alpha - 1) / (2 rho alpha + 1), which we
+/// could not check: balancing the two terms of (9) gives the larger exponent, and so do
+/// simulations.
 double thresholded_exponent(double alpha, double rho);
 
 /// Theorem 2: no choice of q errs less than c (d + 1)^-(alpha - 1), N infinite,

@@ -171,14 +171,15 @@ void print_documents(const Command<jobs::Documents>& command, const jobs::Docume
 void print_statistics(const Command<jobs::Stat>& command, const jobs::Stat::Answer& answer) {
   const store::StoreStatistics& store = answer.statistics;
   const auto lengths = memo::window_lengths(store.memory);
-  const auto capacity = static_cast<int64_t>(store.fullness.capacity);
+  const double capacity = store.fullness.capacity, filled = store.fullness.filled;
   fmt::print("{}: {} code, {}, windows of {} tokens, {}, seed {}\n", command.store,
              config::enum_name(store.memory.code), size_in_words(store.memory),
              fmt::join(lengths, ", "), store.tokenizer, store.memory.seed);
   fmt::print("  documents        {}\n  tokens           {}\n  pairs            {}\n",
              store.totals.documents, store.totals.tokens, store.totals.pairs);
   fmt::print("  load             {:.4f} of the {} pairs that are recalled with 99 %; room for {}\n",
-             store.fullness.filled, capacity, std::max<int64_t>(0, capacity - store.totals.pairs));
+             filled, static_cast<int64_t>(capacity),
+             static_cast<int64_t>(std::max(0.0, (1 - filled) * capacity)));
   fmt::print("  expected recall ");
   for (size_t k = lengths.size(); k-- > 0;)
     fmt::print(" {:.4f} after {} tokens{}", store.fullness.expected_recall_after[k], lengths[k],

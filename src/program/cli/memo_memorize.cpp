@@ -10,6 +10,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string_view>
 #include <type_traits>
 
 #include "program/cli/memo_verbs.h"
@@ -20,6 +21,7 @@
 #include "tessera/base/interrupt.h"
 #include "tessera/base/machine.h"
 #include "tessera/base/number.h"
+#include "tessera/store/memo_store.h"
 #include "tessera/store/memo_writer.h"
 
 namespace tessera::cli {
@@ -81,14 +83,15 @@ void print_outcome(const jobs::Memorize::Answer& answer, bool json) {
   std::fflush(stdout);
 }
 
-void warn_if_overfull(const store::MemoWriter& writer, const jobs::Admitted& admitted) {
+/// expected: the load that the user knows of.
+void warn_if_overfull(const store::MemoWriter& writer, double load, double expected,
+                      std::string_view what) {
   constexpr double kErrorOfEstimate = 0.05;
-  if (admitted.load < 1 + kErrorOfEstimate) return;
-  const double dimension =
-      std::sqrt(admitted.load) * static_cast<double>(writer.config().memory.dimension);
-  say("tessera: warning: with these documents the store will hold about {:.1f} times as many pairs "
-      "as it can recall with 99 % accuracy; a dimension of {:.0f} would hold them\n",
-      admitted.load, 64 * std::ceil(dimension / 64));
+  if (load < (1 + kErrorOfEstimate) * std::max(1.0, expected)) return;
+  const double dimension = std::sqrt(load) * static_cast<double>(writer.config().memory.dimension);
+  say("tessera: warning: {} about {:.1f} times as many pairs as it can recall with 99 % accuracy; "
+      "a dimension of {:.0f} would hold them\n",
+      what, load, 64 * std::ceil(dimension / 64));
 }
 
 void print_counts(const jobs::Files::Answer& answer) {
@@ -128,7 +131,7 @@ void run_files(FilesCommand<Job> command) {
   store::MemoWriter writer(command.shard == kAutomaticShard ? store_of_process(command.store, job)
                                                             : command.store);
   const jobs::Admitted admitted = job.admitted(writer);
-  warn_if_overfull(writer, admitted);
+  warn_if_overfull(writer, admitted.load, 0, "with these documents the store will hold");
   const InterruptGuard interrupt;
   std::optional<JobBar> bar(Job::kDoing);
   int64_t done = 0;
@@ -155,6 +158,9 @@ void run_files(FilesCommand<Job> command) {
   }
   bar.reset();
   settle(writer);
+  const double load = store::fullness_of(store::MemoStore(writer.path()).memory()).filled;
+  warn_if_overfull(writer, load, admitted.load,
+                   "documents share passages, and the store is as full as with");
   if (job.replace) print_counts(answer);
   refuse(answer);
 }

@@ -69,9 +69,7 @@ Spread simulate_plan_to(double precision, const AssociationTask& task, const Mem
 struct PlannedLaw {
   std::string name;
   RankedLaw ranked;
-  int64_t outputs = 0;           ///< M
-  double unthresholded_rho = 0;  ///< the power of the scheme without threshold: just above
-                                 ///< 1 / (2 alpha) is near the best for a Zipf law
+  int64_t outputs = 0;  ///< M
   std::function<MemorySummary(const MemoryScheme&)> summarise;
   std::function<AssociationTask()> task;  ///< for simulation
 };
@@ -114,7 +112,8 @@ LawPlan plan_in_dimension(const PlannedLaw& law, int64_t dimension, std::optiona
                           uint64_t seed, const std::stop_token& stop = {});
 
 /// Predicts what the plan's dimension holds, and the errors of the paper's schemes there beside the
-/// planned threshold: the d/8 most frequent, a power without threshold, by frequency, all equally.
+/// planned threshold: the d/8 most frequent, the best power without threshold (to 0.05), by
+/// frequency, all equally.
 /// After T samples the inputs not seen are added to each (Proposition 4), which is never too
 /// little. on_progress: thousandths of the work. Ends with what it throws.
 void compare_schemes(const PlannedLaw& law, LawPlan& plan, const OnProgress& on_progress = {});

@@ -106,16 +106,14 @@ theory::CorrelationCode code_of(const memo::TextMemoryConfig& config, int32_t la
 
 Fullness fullness_of(const memo::TextMemory& memory) {
   const memo::TextMemoryConfig& config = memory.config();
-  // The pairs of a shard, by the noise that the memory has, which includes what pairs shared by
-  // several documents cost.
   const double ratio = memory.noise() / theory::correlation_noise(code_of(config, 1), 1.0);
-  const double pairs = memory.pairs();
+  const double energy = ratio * ratio;  // of a shard
   Fullness fullness;
   fullness.capacity = pair_capacity(config);
-  fullness.filled = pairs / std::max(1.0, fullness.capacity);
+  fullness.filled = config.shards * energy / std::max(1.0, fullness.capacity);
   for (int32_t layers = 1; layers <= config.layers; ++layers)
     fullness.expected_recall_after.push_back(
-        pairs > 0 ? theory::correlation_recall(code_of(config, layers), ratio * ratio) : 1.0);
+        energy > 0 ? theory::correlation_recall(code_of(config, layers), energy) : 1.0);
   return fullness;
 }
 

@@ -70,7 +70,9 @@ void export_memory(const MemoStore& store, const std::filesystem::path& out);
 /// repeated windows, is recalled a little worse.
 struct Fullness {
   double capacity = 0;  ///< pairs that are recalled at a rate of 99 %
-  double filled = 0;    ///< pairs held / capacity; above 1 when overfull
+  /// By the memory's noise: pairs held / capacity, where a pair that n documents hold counts n^2.
+  /// Above 1 when overfull.
+  double filled = 0;
   /// Share of tokens recalled now, after a context as long as each window length, shortest first;
   /// 1 in an empty memory.
   std::vector<double> expected_recall_after;

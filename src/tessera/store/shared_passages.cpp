@@ -6,7 +6,8 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <unordered_set>
+#include <unordered_map>
+#include <utility>
 
 #include "tessera/store/detail/word_alignment.h"
 #include "tessera/store/text_search.h"
@@ -61,30 +62,50 @@ void for_each_word(const Ledger& ledger, const Tokenizer& tokenizer, const Store
 /// The passages that are looked for, as hashes of their windows of words.
 class SoughtPassages {
  public:
-  /// Those of a document; returns how many words it has.
-  int64_t add(const Ledger& ledger, const Tokenizer& tokenizer, const StoredDocument& document) {
-    int64_t words = 0;
-    for_each_word(ledger, tokenizer, document, [&](const RecentWords&, int64_t) { ++words; });
-    if (words == 0) return 0;
-    const size_t length = std::min<size_t>(kShortestPassage, words);
+  /// Windows found in a document: the length of each by its hash.
+  using Found = std::unordered_map<size_t, size_t>;
+
+  /// Adds those of a document.
+  void add(const Ledger& ledger, const Tokenizer& tokenizer, const StoredDocument& document) {
+    size_t end = found_in_.size();
+    for_each_word(ledger, tokenizer, document,
+                  [&](const RecentWords&, int64_t) { found_in_.push_back(kNone); });
+    const size_t length = std::min(kShortestPassage, found_in_.size() - end);
+    if (length == 0) return;
     lengths_.insert(length);
     for_each_word(ledger, tokenizer, document, [&](const RecentWords& last, int64_t) {
-      if (last.size() >= length) windows_.insert(last.hash(length));
+      ++end;
+      if (last.size() >= length) ends_.emplace(last.hash(length), end);
     });
+  }
+  int64_t words() const { return std::ssize(found_in_); }
+
+  /// How many of these words, the last ones, are in a passage that ends with them; 0 if none does.
+  size_t length_at(const RecentWords& last, Found& found) const {
+    size_t longest = 0;
+    for (const size_t length : lengths_) {
+      if (last.size() < length || !ends_.contains(last.hash(length))) continue;
+      found.emplace(last.hash(length), length);
+      longest = length;
+    }
+    return longest;
+  }
+  /// How many words of the documents are in what was found in another one.
+  int64_t words_in(const Found& found, int64_t document) {
+    int64_t words = 0;
+    for (const auto& [hash, length] : found)
+      for (auto [end, last] = ends_.equal_range(hash); end != last; ++end)
+        for (size_t word = end->second - length; word < end->second; ++word)
+          words += std::exchange(found_in_[word], document) != document;
     return words;
   }
 
-  /// How many of these words, the last ones, are in a passage that ends with them; 0 if none does.
-  size_t length_at(const RecentWords& last) const {
-    const auto longest = std::ranges::find_if(lengths_, [&](size_t length) {
-      return last.size() >= length && windows_.contains(last.hash(length));
-    });
-    return longest == lengths_.end() ? 0 : *longest;
-  }
-
  private:
-  std::set<size_t, std::greater<>> lengths_;  // the longest first
-  std::unordered_set<size_t> windows_;
+  static constexpr int64_t kNone = -1;
+
+  std::set<size_t> lengths_;                      // the shortest first
+  std::unordered_multimap<size_t, size_t> ends_;  // of each window: where its last word ends
+  std::vector<int64_t> found_in_;                 // of each word: the last document that has it
 };
 
 }  // namespace
@@ -94,22 +115,22 @@ std::vector<SharedPassages> shared_passages(const Ledger& ledger, const Tokenize
                                             const OnProgress& on_progress) {
   SoughtPassages sought;
   std::set<int64_t> own;
-  int64_t words = 0;
   for (const StoredDocument& document : documents) {
     own.insert(document.number);
-    words += sought.add(ledger, tokenizer, document);
+    sought.add(ledger, tokenizer, document);
   }
   std::vector<SharedPassages> found;
-  if (words == 0) return found;
+  if (sought.words() == 0) return found;
   const std::vector<StoredDocument> all = ledger.documents();
   for (size_t n = 0; n < all.size(); ++n) {
     on_progress(n, std::ssize(all));
     if (own.contains(all[n].number)) continue;
     SharedPassages passages{.document = all[n].id};
     std::vector<bool> is_shared;  // of each word
+    SoughtPassages::Found windows;
     for_each_word(ledger, tokenizer, all[n], [&](const RecentWords& last, int64_t line) {
       is_shared.push_back(false);
-      const size_t length = sought.length_at(last);
+      const size_t length = sought.length_at(last, windows);
       if (length > 0 && passages.words == 0) passages.line = line;
       for (auto word = is_shared.end() - length; word != is_shared.end(); ++word) {
         passages.words += !*word;
@@ -117,8 +138,8 @@ std::vector<SharedPassages> shared_passages(const Ledger& ledger, const Tokenize
       }
     });
     if (passages.words == 0) continue;
-    passages.share =
-        std::min(1.0, static_cast<double>(passages.words) / static_cast<double>(words));
+    passages.share = static_cast<double>(sought.words_in(windows, all[n].number)) /
+                     static_cast<double>(sought.words());
     found.push_back(std::move(passages));
   }
   on_progress(std::ssize(all), std::ssize(all));

@@ -8,6 +8,7 @@
 
 #include "lab/study/memo/studies.h"
 #include "lab/study/memo/subjects.h"
+#include "tessera/data/bpe_trainer.h"
 #include "tests/lab/study/quick_study.h"
 
 namespace tessera::memo_study {
@@ -30,6 +31,20 @@ TEST(InventedAuthors, HaveNamesOfTheirOwnAndTwentyQuestions) {
   EXPECT_EQ(names.size(), 50u);
   EXPECT_EQ(invented_authors(50, 3).back().text(), authors.back().text());
   EXPECT_NE(invented_authors(50, 4).back().text(), authors.back().text());
+}
+
+/// A store memorizes lines, of which it is asked for the answers.
+TEST(InventedAuthors, AreAskedForTokensOfTheirLines) {
+  const auto authors = invented_authors(20, 3);
+  BpeTrainer trainer({.vocabulary_size = 400});
+  for (const InventedAuthor& author : authors) trainer.add_text(author.text());
+  const Tokenizer tokenizer = trainer.train();
+  for (const AuthorQuestion& question : authors[0].questions) {
+    Tokens line = tokens_of(tokenizer, question.prompt());
+    for (const int64_t token : tokens_of(tokenizer, " " + question.answer + "\n"))
+      line.push_back(token);
+    EXPECT_EQ(line, tokens_of(tokenizer, question.line()));
+  }
 }
 
 TEST(KolmogorovSmirnov, ByHand) {
@@ -140,15 +155,14 @@ TEST_F(Unlearning, RefusesSettingsBeforeAnyWork) {
             "study settings.beta is 0, expected a number above 0");
   EXPECT_THAT(refusal("unlearning", {{"authors", 2'000'000}}),
               testing::HasSubstr("authors is 2000000"));
-  EXPECT_THAT(refusal("unlearning", {{"dimension", 100}}),
-              testing::HasSubstr("dimension is 100, expected"));
+  EXPECT_THAT(refusal("unlearning", {{"error", 0}}), testing::HasSubstr("error is 0, expected"));
   EXPECT_THAT(refusal("unlearning", {{"network", {{"batch", 0}}}}),
               testing::HasSubstr("network.batch is 0"));
 }
 
 TEST_F(Unlearning, AStoreThatForgetsIsOneThatNeverHeld) {
   const StudyResults results = run("unlearning", {{"authors", 5},
-                                                  {"dimension", 128},
+                                                  {"error", 0.5},
                                                   {"probes", 3},
                                                   {"network", {{"channels", 16}, {"epochs", 1}}}});
   for (const ResultPoint& point : results.points())

@@ -134,6 +134,12 @@ TEST_F(Memo, WarnsOfAStoreThatIsOverfull) {
   const std::string warning = run.err.substr(0, run.err.find('\n'));
   EXPECT_THAT(memo({"update", store, path("text.txt")}).err, HasSubstr(warning));  // not twice
   EXPECT_THAT(memo({"memorize", create(), path("text.txt")}).err, Not(HasSubstr("warning")));
+
+  const std::string shared = path("shared");
+  done({"create", shared, "--dimension", "256"});
+  for (const std::string name : {"a", "b", "c"}) write_text(path("poems/" + name), small_text(400));
+  EXPECT_THAT(memo({"memorize", shared, path("poems")}).err,
+              HasSubstr("warning: documents share passages, and the store is as full as with"));
 }
 
 TEST_F(Memo, PlansItsSizeFromASample) {

@@ -221,7 +221,7 @@ void draw_grid(StudyContext& context, const SingleLayerSettings& settings) {
     const auto side = std::llround(std::sqrt(point.x));
     law[point.x] = predicted_capacity(settings, side, side);
   }
-  Series predicted{"noise law", {}, SeriesStyle::kReference};
+  Series predicted{"noise law, K = d", {}, SeriesStyle::kReference};
   for (const auto& [parameters, pairs] : law) {
     predicted.points.push_back({parameters, pairs});
     published.points.push_back({parameters, kPublishedSlope * parameters});
@@ -230,13 +230,15 @@ void draw_grid(StudyContext& context, const SingleLayerSettings& settings) {
   if (context.references_hold()) chart->add(std::move(published));
   results.add_chart(
       "capacity", std::move(chart),
-      fmt::format("Pairs that C = Σ s yᵀ (eq. 2) holds until no more than a share of {} of them is "
-                  "read back right (eq. 4), against its parameters: a slope of 1 on these axes, so "
-                  "capacity is proportional to them and depends on h only through h · d_h. Hollow: "
-                  "the authors' numbers; dotted: {:.4f} pairs a parameter, the slope of a line "
-                  "through their 125 points; dashed: the law of the crosstalk between random keys. "
-                  "Theirs and ours count in thousands and include the batch that fails.",
-                  settings.accuracy, kPublishedSlope));
+      fmt::format(
+          "Pairs that C = Σ s yᵀ (eq. 2) holds until no more than a share of {} of them is "
+          "read back right (eq. 4), against its parameters: a slope of 1 on these axes, so "
+          "capacity is proportional to them and depends on h only through h · d_h. Hollow: "
+          "the authors' numbers; dotted: {:.4f} pairs a parameter, the slope of a line "
+          "through their 125 points; dashed: the law of the crosstalk between random keys, for "
+          "square memories. "
+          "Theirs and ours count in thousands and include the batch that fails.",
+          settings.accuracy, kPublishedSlope));
 }
 
 /// What an orthonormal W_V gains over the published Gaussian one: one layer, uniform texts.

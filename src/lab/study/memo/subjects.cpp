@@ -81,11 +81,19 @@ double AnswerScore::extraction_strength() const {
   return static_cast<double>(wrong - predicted.rbegin()) / static_cast<double>(predicted.size());
 }
 
+namespace {
+
+/// Of each token of a text from `first` on, after those before it.
+at::Tensor logits_from(LanguageModel& model, const Tokens& text, int64_t first) {
+  const at::NoGradGuard none;
+  return model.logits(model.hidden(padded({text}))[0].slice(0, first - 1, -1));
+}
+
+}  // namespace
+
 Subject network_subject(std::shared_ptr<LanguageModel> model) {
   return [model = std::move(model)](const Line& line) {
-    const at::NoGradGuard none;
-    const at::Tensor hidden = model->hidden(padded({joined(line.prompt, line.answer)}))[0];
-    return model->logits(hidden.slice(0, std::ssize(line.prompt) - 1, -1));
+    return logits_from(*model, joined(line.prompt, line.answer), std::ssize(line.prompt));
   };
 }
 
@@ -103,18 +111,19 @@ Subject store_subject(const store::MemoStore& store) {
 }
 
 Subject beside_memory(std::shared_ptr<LanguageModel> model, const TokenMemory& memory) {
-  return [network = network_subject(std::move(model)), &memory](const Line& line) {
-    at::Tensor logits = network(line).contiguous();
-    const size_t V = logits.size(1);
+  return [model = std::move(model), &memory](const Line& line) {
+    const Tokens text = joined(line.prompt, line.answer);
+    const at::Tensor logits = logits_from(*model, text, 1).contiguous();
+    const size_t V = logits.size(1), prompt = line.prompt.size();
     MemoryMixture mixture(memory);
-    for (const int64_t token : line.prompt) mixture.append(token);
-    for (size_t i = 0; i < line.answer.size(); ++i) {
-      const std::span<float> row(logits.data_ptr<float>() + i * V, V);
+    mixture.append(text[0]);
+    for (size_t t = 1; t < text.size(); ++t) {
+      const std::span<float> row(logits.data_ptr<float>() + (t - 1) * V, V);
       mixture.predict(row);
-      mixture.mix(row);
-      mixture.append(line.answer[i]);
+      if (t >= prompt) mixture.mix(row);
+      mixture.append(text[t]);
     }
-    return logits;
+    return logits.slice(0, std::ssize(line.prompt) - 1);
   };
 }
 
@@ -159,7 +168,7 @@ Examination::Examination(const std::vector<InventedAuthor>& authors, size_t firs
     const AuthorQuestion& question = *all[fact];
     const auto add = [&, prompt = tokens_of(tokenizer, question.prompt())](
                          Lines& lines, const std::string& text) {
-      lines.push_back({prompt, tokens_of(tokenizer, text)});
+      lines.push_back({prompt, tokens_of(tokenizer, " " + text)});
     };
     add(answers_, question.answer);
     add(versions_, question.paraphrase);

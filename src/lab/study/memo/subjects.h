@@ -26,8 +26,9 @@ struct AuthorQuestion {
   std::vector<std::string> wrong;  ///< five others, in these words
 
   /// As it is learned: a line.
-  std::string line() const { return prompt() + answer + "\n"; }
-  std::string prompt() const { return "Q: " + question + "\nA: "; }
+  std::string line() const { return prompt() + " " + answer + "\n"; }
+  /// What stands before the blank that begins an answer: a token has its blank before it.
+  std::string prompt() const { return "Q: " + question + "\nA:"; }
 };
 
 constexpr size_t kWordings = 2;  ///< in which a fact is asked

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <span>
 
 #include "lab/study/memo/studies.h"
 #include "lab/study/memo/subjects.h"
@@ -14,8 +15,10 @@
 #include "tessera/base/progress.h"
 #include "tessera/base/random.h"
 #include "tessera/data/bpe_trainer.h"
+#include "tessera/memo/recall_predictor.h"
 #include "tessera/memo/text_memory_config.h"
 #include "tessera/store/memo_writer.h"
+#include "tessera/store/recall_measure.h"
 #include "tessera/store/store_token_memory.h"
 
 namespace tessera::memo_study {
@@ -25,7 +28,7 @@ struct UnlearningSettings {
   int64_t authors = 200;
   std::vector<double> shares = {0.01, 0.05, 0.1};
   int64_t vocabulary = 768;
-  int64_t dimension = 2048;
+  double error = 0.05;
   NetworkSettings network;
   int64_t unlearning_epochs = 5;
   double unlearning_rate = 3e-4;
@@ -39,7 +42,8 @@ struct UnlearningSettings {
     field("shares", shares, "shares of the authors that are to be forgotten, the last ones",
           config::inner_share());
     field("vocabulary", vocabulary, "tokens, learned from all lines");
-    field("dimension", dimension, "dimension of the store's matrix");
+    field("error", error, "error that the store is planned for, if any size reaches it",
+          config::inner_share());
     field("network", network, "the GPT and the Mosaic, and how they learn the answers");
     field("unlearning_epochs", unlearning_epochs, "passes over what is to be forgotten",
           config::at_least(0));
@@ -79,7 +83,7 @@ class Tofu {
     for (size_t a = first; a < end; ++a)
       for (const AuthorQuestion& question : authors_[a].questions)
         lines.push_back({tokens_of(tokenizer_, question.prompt()),
-                         tokens_of(tokenizer_, question.answer + "\n")});
+                         tokens_of(tokenizer_, " " + question.answer + "\n")});
     return lines;
   }
   /// seconds: it took to forget this share.
@@ -147,37 +151,77 @@ Measures unlearn(const Tofu& tofu, const UnlearningSettings& settings, const Lan
   return tofu.measure(network_subject(model), share, seconds);
 }
 
-/// A store of one document an author.
+/// The size of a store of all authors.
+struct StorePlan {
+  memo::TextMemoryConfig memory = {};
+  double error = 0;  ///< predicted
+};
+
+/// As `tessera memo create --plan-from` chooses it.
+StorePlan planned_store(const Tofu& tofu, double allowed, uint64_t seed) {
+  constexpr int64_t kWidest = 1 << 20;
+  constexpr double kAboveLeast = 1e-3;
+  const Tokenizer& tokenizer = tofu.tokenizer();
+  std::vector<std::vector<int32_t>> documents;
+  for (const InventedAuthor& author : tofu.authors()) {
+    documents.push_back(tokenizer.encode(author.text()));
+    if (const auto end = tokenizer.end_of_text()) documents.back().push_back(*end);
+  }
+  StorePlan plan{{.vocabulary = tokenizer.vocabulary_size()}};
+  const memo::SizePlan size =
+      memo::plan_shards(documents, plan.memory, seed, [&](const memo::RecallPredictor& predictor) {
+        const Spread least = predictor.error(kWidest);
+        return predictor.plan_for(
+            std::max(allowed, least.mean + least.standard_error() + kAboveLeast));
+      });
+  check_argument(size.dimension.has_value(), "error is {}; no store of these authors reaches it",
+                 allowed);
+  plan.memory.dimension = *size.dimension;
+  plan.error = size.error;
+  return plan;
+}
+
+/// A store of the first authors, one document each.
 class AuthorStore {
  public:
-  AuthorStore(const Tofu& tofu, const UnlearningSettings& settings, std::filesystem::path folder)
-      : tofu_(tofu), folder_(std::move(folder)) {
+  /// held: it held all authors, and forgot those after the first `kept`.
+  AuthorStore(const Tofu& tofu, const memo::TextMemoryConfig& memory, size_t kept, bool held,
+              std::filesystem::path folder)
+      : kept_(kept), held_(held), folder_(std::move(folder)) {
     std::filesystem::remove_all(folder_);
-    store::MemoStore::create(folder_, {.dimension = settings.dimension}, tofu.tokenizer());
-  }
-  ~AuthorStore() { std::filesystem::remove_all(folder_); }
-
-  void memorize(size_t authors) {
-    store::MemoWriter writer(folder_);
-    for (size_t a = 0; a < authors; ++a)
-      writer.memorize(tofu_.authors()[a].name, tofu_.authors()[a].text(),
-                      store::Duplicates::kRefuse);
-    writer.checkpoint();
-  }
-  /// Takes so many seconds.
-  double forget_from(size_t first) {
-    return seconds_of([&] {
-      store::MemoWriter writer(folder_);
-      for (size_t a = first; a < tofu_.authors().size(); ++a)
-        writer.forget(tofu_.authors()[a].name);
-      writer.checkpoint();
+    store::MemoStore::create(folder_, memory, tofu.tokenizer());
+    const std::span<const InventedAuthor> all(tofu.authors());
+    edit([&](store::MemoWriter& writer) {
+      for (const InventedAuthor& author : held ? all : all.first(kept))
+        writer.memorize(author.name, author.text(), store::Duplicates::kRefuse);
+    });
+    if (!held) return;
+    seconds_ = seconds_of([&] {
+      edit([&](store::MemoWriter& writer) {
+        for (const InventedAuthor& author : all.subspan(kept)) writer.forget(author.name);
+      });
     });
   }
+  ~AuthorStore() { std::filesystem::remove_all(folder_); }
+  AuthorStore(const AuthorStore&) = delete;
+  AuthorStore& operator=(const AuthorStore&) = delete;
+
+  bool is(size_t kept, bool held) const { return kept_ == kept && held_ == held; }
   const std::filesystem::path& folder() const { return folder_; }
+  double seconds() const { return seconds_; }  ///< that forgetting took
 
  private:
-  const Tofu& tofu_;
+  template <typename Edit>
+  void edit(const Edit& edits) const {
+    store::MemoWriter writer(folder_);
+    edits(writer);
+    writer.checkpoint();
+  }
+
+  size_t kept_;
+  bool held_;
   std::filesystem::path folder_;
+  double seconds_ = 0;
 };
 
 /// One row: a way to forget, and what came of it.
@@ -185,7 +229,8 @@ struct Outcome {
   std::string name;
   double share;
   Measures measures;
-  double quality;  ///< p-value against what never learned
+  double quality;                      ///< p-value against what never learned
+  double recall = ResultPoint::kNone;  ///< of the store: share of its tokens
 };
 
 /// All parts of the study, each computed when it is first asked for.
@@ -219,13 +264,30 @@ class Unlearning {
                  return unlearn(tofu_, settings_, *full(), way, share, context_.seed());
                }),
           retrained);
-    for (const std::string name : {"store", "Mosaic beside a store"}) {
-      const bool alone = name == "store";
-      const Measures never =
-          part(name + ", never held", share, [&] { return ask_store(share, false, alone); });
-      add(name, part(name, share, [&] { return ask_store(share, true, alone); }), never);
+    // One store after the other, each asked alone and beside the Mosaic.
+    const std::string names[] = {"store", "Mosaic beside a store"};
+    std::vector<Measures> never;
+    for (const std::string& name : names)
+      never.push_back(part(name + ", never held", share,
+                           [&] { return ask_store(share, false, &name == names); }));
+    for (size_t k = 0; k < never.size(); ++k) {
+      add(names[k], part(names[k], share, [&] { return ask_store(share, true, k == 0); }),
+          never[k]);
+      outcomes.back().recall = recall(share);
     }
     return outcomes;
+  }
+  const StorePlan& plan() {
+    if (!plan_) {
+      const auto numbers = context_.part("store, planned", 3, [&]() -> std::vector<double> {
+        const auto [memory, error] = planned_store(tofu_, settings_.error, context_.seed());
+        return {static_cast<double>(memory.shards), static_cast<double>(memory.dimension), error};
+      });
+      plan_ = StorePlan{
+          {.dimension = std::llround(numbers[1]), .shards = static_cast<int32_t>(numbers[0])},
+          numbers[2]};
+    }
+    return *plan_;
   }
 
  private:
@@ -255,16 +317,29 @@ class Unlearning {
     const double seconds = seconds_of([&] { model = tofu_.taught("gpt", tofu_.retained(share)); });
     return tofu_.measure(network_subject(model), share, seconds);
   }
-  /// held: whether the store held those who are forgotten. alone: or beside the Mosaic.
-  Measures ask_store(double share, bool held, bool alone) {
-    AuthorStore authors(tofu_, settings_, context_.folder() / "store");
+  /// The store without those who are forgotten. held: whether it held them.
+  const AuthorStore& authors(double share, bool held) {
     const size_t kept = tofu_.retained(share);
-    authors.memorize(held ? tofu_.authors().size() : kept);
-    const double seconds = held ? authors.forget_from(kept) : 0;
-    const store::MemoStore opened(authors.folder());
-    if (alone) return tofu_.measure(store_subject(opened), share, seconds);
-    const store::StoreTokenMemory memory(authors.folder(), "", tofu_.tokenizer());
-    return tofu_.measure(beside_memory(mosaic(), memory), share, seconds);
+    if (!store_ || !store_->is(kept, held))
+      store_.emplace(tofu_, plan().memory, kept, held, context_.folder() / "store");
+    return *store_;
+  }
+  /// alone: the store, or it beside the Mosaic.
+  Measures ask_store(double share, bool held, bool alone) {
+    const AuthorStore& store = authors(share, held);
+    if (alone) {
+      const store::MemoStore opened(store.folder());
+      return tofu_.measure(store_subject(opened), share, store.seconds());
+    }
+    const store::StoreTokenMemory memory(store.folder(), "", tofu_.tokenizer());
+    return tofu_.measure(beside_memory(mosaic(), memory), share, store.seconds());
+  }
+  double recall(double share) {
+    constexpr int64_t kPositions = 4000;
+    return context_.number(fmt::format("recall of the store, {:.12g} %", 100 * share), [&] {
+      const store::MemoStore opened(authors(share, true).folder());
+      return store::measure_recall(opened, kPositions, context_.seed()).share_right();
+    });
   }
 
   StudyContext& context_;
@@ -272,6 +347,8 @@ class Unlearning {
   Tofu tofu_;
   Progress progress_;
   std::shared_ptr<LanguageModel> full_, mosaic_;
+  std::optional<StorePlan> plan_;
+  std::optional<AuthorStore> store_;
 };
 
 void tabulate(StudyContext& context, const std::vector<Outcome>& all) {
@@ -279,14 +356,15 @@ void tabulate(StudyContext& context, const std::vector<Outcome>& all) {
       "What is left of authors that are to be forgotten. Verbatim: how much of an answer is said "
       "as it was learned (ROUGE-L). Exact memorization: share of its tokens that are predicted. "
       "Extraction strength: share of it that is predicted once its beginning is given. Utility: "
-      "how well what stays is answered",
+      "how well what stays is answered. Recall of the store: share of its tokens that it tells "
+      "from the tokens before them",
       {"subject", "forgotten (%)", "forget quality (p)", "utility", "verbatim",
-       "exact memorization", "extraction strength", "seconds to forget"});
-  for (const auto& [name, share, measures, quality] : all) {
+       "exact memorization", "extraction strength", "seconds to forget", "recall of the store"});
+  for (const auto& [name, share, measures, quality, recall] : all) {
     table.add_row({name, Cell::fixed(100 * share, 0), Cell::fixed(quality, 4),
                    Cell::fixed(measures.utility, 3), Cell::fixed(measures.verbatim, 3),
                    Cell::fixed(measures.exact, 3), Cell::fixed(measures.extraction, 3),
-                   Cell::fixed(measures.seconds, 1)});
+                   Cell::fixed(measures.seconds, 1), fixed_or_empty(recall, 3)});
     context.results().add_point({name, 100 * share, quality});
   }
   context.results().add_table("unlearning", std::move(table));
@@ -300,7 +378,7 @@ void tabulate(StudyContext& context, const std::vector<Outcome>& all) {
 }
 
 void check_unlearning(const UnlearningSettings& settings) {
-  memo::check_config({.dimension = settings.dimension, .vocabulary = settings.vocabulary});
+  memo::check_config({.vocabulary = settings.vocabulary});
   check_list("shares", settings.shares);
   for (const double share : settings.shares) {
     if (retained_of(settings.authors, share) == 0)
@@ -317,7 +395,7 @@ void unlearning(StudyContext& context) {
   quick.authors = 10;
   quick.shares = {0.2};
   quick.vocabulary = 400;
-  quick.dimension = 512;
+  quick.error = 0.2;
   quick.network = {.channels = 32, .epochs = 2};
   quick.unlearning_epochs = 1;
   quick.probes = 8;
@@ -331,12 +409,17 @@ void unlearning(StudyContext& context) {
   context.results().add_difference(
       "After TOFU (Maini et al. 2024), whose authors GPT-4 wrote and whose models have billions of "
       "parameters: these authors are drawn from lists, with ten facts each that are asked in two "
-      "ways, of which one is drawn for the measures, one paraphrase of each answer and five wrong "
-      "ones, and the networks are small and learn nothing else. The tokens are learned from all "
-      "authors' lines, also the forgotten ones'.");
+      "ways, of which one is drawn for the measures, and the networks are small and learn nothing "
+      "else. The tokens are learned from all authors' lines, also the forgotten ones'.");
+  const StorePlan& plan = unlearning.plan();
+  context.results().add_difference(fmt::format(
+      "One seed. The store is planned for an error of {:g}, as 'tessera memo create --plan-from' "
+      "does: {} matrices of dimension {}, with a predicted error of {:.3f}.",
+      settings.error, plan.memory.shards, plan.memory.dimension, plan.error));
   context.results().add_difference(
       "A store knows the words that it holds and not their paraphrases: its truth ratios are near "
-      "1 also for authors that it keeps, and its utility, a harmonic mean, is near 0.");
+      "1 also for authors that it keeps. So one of the three parts of its utility, "
+      "max(0, 1 - truth ratio), is near 0, and their harmonic mean is at most three times that.");
 }
 
 }  // namespace tessera::memo_study

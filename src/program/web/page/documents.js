@@ -60,7 +60,7 @@ export class Documents {
       gauge({label: "Load", share: stat.load, text: percent(stat.load), good: false}),
       gauge({label: "Expected recall", share: stat.expected_recall, text: percent(stat.expected_recall), good: true}),
       make("p", {class: "soft"}, `${count(stat.documents, "document")}, ${count(stat.tokens, "token")}, ${whole(stat.pairs)} pairs (a few tokens ` +
-        `and the next one). At ${whole(stat.capacity_pairs)} pairs the load is 100 %: then 1 % of them are no longer recalled. ` +
+        `and the next one). At ${whole(stat.capacity_pairs)} pairs, or fewer if documents share passages, the load is 100 %: then 1 % of them are no longer recalled. ` +
         `The matrix takes ${bytes(stat.bytes.matrix)}.`));
     this.showList(documents.data);
   }
