@@ -236,8 +236,7 @@ void draw_grid(StudyContext& context, const SingleLayerSettings& settings) {
           "capacity is proportional to them and depends on h only through h · d_h. Hollow: "
           "the authors' numbers; dotted: {:.4f} pairs a parameter, the slope of a line "
           "through their 125 points; dashed: the law of the crosstalk between random keys, for "
-          "square memories. "
-          "Theirs and ours count in thousands and include the batch that fails.",
+          "square memories. Theirs and ours count in thousands and include the batch that fails.",
           settings.accuracy, kPublishedSlope));
 }
 

@@ -401,8 +401,7 @@ void decoders(StudyContext& context) {
       "output, errs less on the same memory. Bands: one standard error.");
   context.results().add_difference(
       "The reference's errors on 512 and 1,024 pairs are left out: another simulation of them "
-      "agrees "
-      "with ours and not with it.");
+      "agrees with ours and not with it.");
 }
 
 }  // namespace tessera::scaling_laws

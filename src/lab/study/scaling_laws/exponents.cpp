@@ -106,7 +106,6 @@ BestThreshold best_threshold(const ExponentSettings& settings, double alpha, dou
   return {std::exp(middle), error_at(middle)};
 }
 
-/// In each dimension.
 /// The standard error of exponent_of() the means, where those of different x are independent; NaN
 /// where they have none.
 double error_of_exponent(const std::vector<double>& x, std::span<const Spread> y) {
@@ -118,6 +117,7 @@ double error_of_exponent(const std::vector<double>& x, std::span<const Spread> y
   return std::sqrt(variance);
 }
 
+/// In each dimension.
 struct BestThresholds {
   std::vector<double> errors, stored;
 };
@@ -256,8 +256,7 @@ void proposition3(StudyContext& context) {
   context.results().add_difference(
       "For ρ > 0 (14) is from memory, with an exponent 2ρα + 1 that we could not check against the "
       "paper; balancing the two terms of (9) gives max(1, 2ρα). Both agree at ρ = 0, which the "
-      "paper "
-      "recommends.");
+      "paper recommends.");
 }
 
 namespace {
