@@ -28,7 +28,7 @@ std::string wrapped(const std::string& text) {
     const size_t word = end - begin;
     if (line > 0 && line + 1 + word > kHelpWidth) {
       line = 0;
-      result += '\n' + std::string(kHelpColumn, ' ');
+      (result += '\n').append(kHelpColumn, ' ');
     } else if (line > 0) {
       ++line;
       result += ' ';

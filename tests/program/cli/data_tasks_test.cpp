@@ -34,7 +34,8 @@ TEST_F(DataOfTasks, SamplesAreTheSameOnStandardOutputAndInAFile) {
 TEST_F(DataOfTasks, PrintsWhatTrivialStrategiesScore) {
   EXPECT_EQ(tessera({"data", "nth-farthest", "--levels"}).out,
             "guess a label                                    0.1250 accuracy\n"
-            "m if k = N-1, else any other label               0.2500 accuracy\n");
+            "m if k = N-1, else any other label               0.2500 accuracy\n"
+            "m if k = N-1, else the k-th longest other        0.2959 accuracy\n");
 }
 
 TEST_F(DataOfTasks, WritesTensors) {
