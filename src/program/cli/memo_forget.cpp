@@ -20,7 +20,7 @@ namespace {
 void warn_of_shared(const std::vector<store::SharedPassages>& shared) {
   for (size_t i = 0; i < std::min(kMostPrinted, shared.size()); ++i)
     say("tessera: warning: '{}' stays and has {} in the same passages of twelve words or more "
-        "({:.1f} % of what is forgotten), the first one to line {}\n",
+        "({:.1f} % of the forgotten words stand there), the first one to line {}\n",
         shared[i].document, counted(shared[i].words, "word"), 100 * shared[i].share,
         shared[i].line);
   if (const std::string rest = unprinted(shared.size()); !rest.empty())

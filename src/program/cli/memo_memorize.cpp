@@ -83,15 +83,24 @@ void print_outcome(const jobs::Memorize::Answer& answer, bool json) {
   std::fflush(stdout);
 }
 
-/// expected: the load that the user knows of.
-void warn_if_overfull(const store::MemoWriter& writer, double load, double expected,
-                      std::string_view what) {
+/// Whether a store of this load holds too much, errors of the estimate aside. what: it holds so
+/// many times the pairs that it can recall.
+bool warned_of_overfull(const store::MemoWriter& writer, double load, std::string_view what) {
   constexpr double kErrorOfEstimate = 0.05;
-  if (load < (1 + kErrorOfEstimate) * std::max(1.0, expected)) return;
+  if (load < 1 + kErrorOfEstimate) return false;
   const double dimension = std::sqrt(load) * static_cast<double>(writer.config().memory.dimension);
   say("tessera: warning: {} about {:.1f} times as many pairs as it can recall with 99 % accuracy; "
       "a dimension of {:.0f} would hold them\n",
       what, load, 64 * std::ceil(dimension / 64));
+  return true;
+}
+
+/// Of what could not be known before: that documents share passages.
+void warn_if_shared_passages_overfill(const store::MemoWriter& writer) {
+  const store::MemoStore store(writer.path());
+  warned_of_overfull(writer, store::fullness_of(store.memory()).filled,
+                     "passages that several documents share count several times; the store is as "
+                     "full as with");
 }
 
 void print_counts(const jobs::Files::Answer& answer) {
@@ -131,7 +140,8 @@ void run_files(FilesCommand<Job> command) {
   store::MemoWriter writer(command.shard == kAutomaticShard ? store_of_process(command.store, job)
                                                             : command.store);
   const jobs::Admitted admitted = job.admitted(writer);
-  warn_if_overfull(writer, admitted.load, 0, "with these documents the store will hold");
+  const bool warned =
+      warned_of_overfull(writer, admitted.load, "with these documents the store will hold");
   const InterruptGuard interrupt;
   std::optional<JobBar> bar(Job::kDoing);
   int64_t done = 0;
@@ -158,9 +168,11 @@ void run_files(FilesCommand<Job> command) {
   }
   bar.reset();
   settle(writer);
-  const double load = store::fullness_of(store::MemoStore(writer.path()).memory()).filled;
-  warn_if_overfull(writer, load, admitted.load,
-                   "documents share passages, and the store is as full as with");
+  const bool stored = std::ranges::any_of(answer.documents, [](const auto& document) {
+    return document.outcome == store::Memorized::kNew ||
+           document.outcome == store::Memorized::kReplaced;
+  });
+  if (stored && !warned) warn_if_shared_passages_overfill(writer);
   if (job.replace) print_counts(answer);
   refuse(answer);
 }

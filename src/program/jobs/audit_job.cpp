@@ -25,9 +25,8 @@ std::vector<Audit::Audited> audited(const store::MemoStore& store, const store::
       one.name = name;
       if (const auto known = ids.find(store::text_digest(text)); known != ids.end())
         one.document = known->second;
-      if (std::ssize(store.tokenizer().encode(text)) <=
-          memo::window_lengths(store.config().memory).front())
-        return;
+      const auto tokens = saying_source(name, [&] { return store.tokenizer().encode(text); });
+      if (std::ssize(tokens) <= memo::window_lengths(store.config().memory).front()) return;
       one.audit = config::saying_where(
           name, [&] { return store::audit_text(store, reader, text, on_progress); });
     });

@@ -61,10 +61,11 @@ Tokenizer tokenizer_of(const Create& create, const Texts& sample, const OnProgre
 /// Each document's tokens.
 using Encoded = std::vector<std::vector<int32_t>>;
 
-Encoded encoded(const Tokenizer& tokenizer, const Texts& sample) {
+/// source: of the texts, for messages.
+Encoded encoded(const Tokenizer& tokenizer, const Texts& sample, const std::string& source) {
   Encoded documents;
   for (const std::string& text : sample) {
-    documents.push_back(tokenizer.encode(text));
+    documents.push_back(saying_source(source, [&] { return tokenizer.encode(text); }));
     if (const auto end = tokenizer.end_of_text()) documents.back().push_back(*end);
   }
   return documents;
@@ -119,7 +120,7 @@ Create::Planned planned(const Create& create, memo::TextMemoryConfig& memory,
                         const Tokenizer& tokenizer, const Texts& sample,
                         const OnProgress& on_progress) {
   memory.vocabulary = tokenizer.vocabulary_size();
-  const Encoded documents = encoded(tokenizer, sample);
+  const Encoded documents = encoded(tokenizer, sample, create.plan_from);
   Create::Planned plan{planned_size(create, memory, documents, on_progress), {}};
   memory.dimension = *plan.size.dimension;
   check_memory(memory);

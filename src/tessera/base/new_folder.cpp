@@ -73,11 +73,11 @@ NewFolder::NewFolder(std::filesystem::path path, bool replaces)
     name = unfinished_name(path_);
     if (::mkdtemp(name.data()) == nullptr) {
       const int cause = errno;
-      const bool is_there = ::access(path_.c_str(), F_OK) == 0;  // and may be written to itself
-      throw SystemError(
-          path_.native(),
-          is_there && !replaces ? "put a new folder in its place (name one below it)" : "create",
-          cause);
+      const bool is_refused = cause == EACCES || cause == EPERM || cause == EROFS;
+      const bool may_hold = is_refused && !replaces && ::access(path_.c_str(), W_OK) == 0;
+      throw SystemError(path_.native(),
+                        may_hold ? "put a new folder in its place (name one below it)" : "create",
+                        cause);
     }
     descriptor_ = ::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor_ < 0) {

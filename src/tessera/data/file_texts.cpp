@@ -224,7 +224,7 @@ std::string text_of_pdf(const std::filesystem::path& path, const CommandLimits& 
     throw DataError(path.native(),
                     "pdftotext cannot read it in {} seconds of processor time; leave this file out",
                     limits.seconds);
-  if (status < 0)
+  if (status == -SIGABRT || status == -SIGSEGV || status == -SIGBUS)
     throw DataError(path.native(),
                     "pdftotext cannot read it: it crashes, or needs more than {:g} GB of memory; "
                     "leave this file out",

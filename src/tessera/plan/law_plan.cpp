@@ -65,21 +65,6 @@ LawPlan plan_of(const PlannedLaw& law, const MemoryPlan& memory, std::optional<i
           .simulated = simulated(law, memory, runs, seed, stop)};
 }
 
-/// The power without threshold that errs least, to 0.05. The error first falls with the power and
-/// then grows; small powers, which make few groups of inputs, are predicted fastest.
-double best_power(const PlannedLaw& law, int64_t dimension, const OnProgress& on_progress) {
-  constexpr int kPowers = 20;
-  double best = 0, least = std::numeric_limits<double>::infinity();
-  for (int k = 1; k <= kPowers; ++k) {
-    const double rho = static_cast<double>(k) / kPowers;
-    const double error = predicted_error(law.summarise({.rho = rho}), dimension, on_progress);
-    if (error >= least) break;
-    best = rho;
-    least = error;
-  }
-  return best;
-}
-
 int32_t checked_outputs(int64_t outputs) {
   constexpr int32_t kMost = std::numeric_limits<int32_t>::max();
   check_argument(1 <= outputs && outputs <= kMost, "{} outputs, expected 1 to {}", outputs, kMost);
@@ -127,25 +112,30 @@ LawPlan plan_in_dimension(const PlannedLaw& law, int64_t dimension, std::optiona
 
 void compare_schemes(const PlannedLaw& law, LawPlan& plan, const OnProgress& on_progress) {
   constexpr int64_t kParts = 1000;  // of the work
+  constexpr double kPowers[] = {0.1, 0.25, 0.5};
   const int64_t dimension = plan.memory.dimension;
-  const double rho = best_power(law, dimension, [&](int64_t, int64_t) {
-    if (on_progress) on_progress(0, kParts);
-  });
-  const std::pair<std::string, MemoryScheme> schemes[] = {
+  std::vector<std::pair<std::string, MemoryScheme>> schemes = {
       {"threshold d/8", {.stored = std::clamp<int64_t>(dimension / 8, 1, plan.inputs)}},
-      {fmt::format("power rho = {:.2f}", rho), {.rho = rho}},
       {"by frequency (rho = 1)", {.rho = 1}},
       {"all equally (rho = 0)", {.rho = 0}}};
-  std::vector<SchemeError> errors = {{"planned threshold", plan.memory.error}};
+  for (const double rho : kPowers)
+    schemes.push_back({fmt::format("power rho = {:g}", rho), {.rho = rho}});
+  std::vector<SchemeError> errors;
   for (const auto& [name, scheme] : schemes) {
-    const double before = errors.size() - 1;
+    const double before = errors.size();
     const auto tell = [&](int64_t done, int64_t of) {
-      const double share = (before + static_cast<double>(done) / of) / std::size(schemes);
+      const double share =
+          (before + static_cast<double>(done) / of) / static_cast<double>(schemes.size());
       if (on_progress) on_progress(std::lround(kParts * share), kParts);
     };
     const double error = predicted_error(law.summarise(scheme), dimension, tell);
     errors.push_back({name, std::min(1.0, plan.memory.unseen_error + error)});
   }
+  const auto powers = errors.end() - std::size(kPowers);
+  const SchemeError best = *std::ranges::min_element(powers, errors.end(), {}, &SchemeError::error);
+  errors.erase(powers, errors.end());
+  errors.insert(errors.begin() + 1, best);
+  errors.insert(errors.begin(), {"planned threshold", plan.memory.error});
   if (on_progress) on_progress(kParts, kParts);
   plan.schemes = std::move(errors);
   plan.holds.clear();

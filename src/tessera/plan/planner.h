@@ -112,10 +112,10 @@ LawPlan plan_in_dimension(const PlannedLaw& law, int64_t dimension, std::optiona
                           uint64_t seed, const std::stop_token& stop = {});
 
 /// Predicts what the plan's dimension holds, and the errors of the paper's schemes there beside the
-/// planned threshold: the d/8 most frequent, the best power without threshold (to 0.05), by
-/// frequency, all equally.
-/// After T samples the inputs not seen are added to each (Proposition 4), which is never too
-/// little. on_progress: thousandths of the work. Ends with what it throws.
+/// planned threshold: the d/8 most frequent; the best of the powers 0.1, 0.25, 0.5 without
+/// threshold; by frequency; all equally. After T samples the inputs not seen are added to each
+/// (Proposition 4), which is never too little. on_progress: thousandths of the work. Ends with what
+/// it throws.
 void compare_schemes(const PlannedLaw& law, LawPlan& plan, const OnProgress& on_progress = {});
 
 /// What `tessera plan --json` and `POST /v1/plan` say of a plan. "samples" is null where the law is

@@ -110,7 +110,9 @@ Fullness fullness_of(const memo::TextMemory& memory) {
   const double energy = ratio * ratio;  // of a shard
   Fullness fullness;
   fullness.capacity = pair_capacity(config);
-  fullness.filled = config.shards * energy / std::max(1.0, fullness.capacity);
+  const bool bound = config.code == memo::WindowCodeKind::kBound;
+  const double pairs = bound ? config.shards * energy : static_cast<double>(memory.pairs());
+  fullness.filled = pairs / std::max(1.0, fullness.capacity);
   for (int32_t layers = 1; layers <= config.layers; ++layers)
     fullness.expected_recall_after.push_back(
         energy > 0 ? theory::correlation_recall(code_of(config, layers), energy) : 1.0);

@@ -70,8 +70,8 @@ void export_memory(const MemoStore& store, const std::filesystem::path& out);
 /// repeated windows, is recalled a little worse.
 struct Fullness {
   double capacity = 0;  ///< pairs that are recalled at a rate of 99 %
-  /// By the memory's noise: pairs held / capacity, where a pair that n documents hold counts n^2.
-  /// Above 1 when overfull.
+  /// Pairs held / capacity, above 1 when overfull. With the code `bound` by the memory's noise: a
+  /// pair that n documents hold counts n^2.
   double filled = 0;
   /// Share of tokens recalled now, after a context as long as each window length, shortest first;
   /// 1 in an empty memory.

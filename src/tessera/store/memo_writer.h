@@ -41,9 +41,10 @@ class TextError : public DataError {
 /// A store opened for writing, by one process at a time, in one thread. Every document memorized or
 /// forgotten is one transaction of the ledger: a process killed at any moment leaves the store
 /// before it or after it, and the next to open the store brings the matrix up to date. A power
-/// failure before settle() has ended may also undo the transactions of the last second. If a member
-/// throws, the store is as before that document, unless the disk failed after its transaction. The
-/// first edit reads the matrices, which then stay in memory.
+/// failure before settle() has ended may also undo the transactions since the last sync, which
+/// comes with the first that ends a second after the one before. If a member throws, the store is
+/// as before that document, unless the disk failed after its transaction. The first edit reads the
+/// matrices, which then stay in memory.
 class MemoWriter {
  public:
   /// Erases what an earlier writer forgot without erasing its text from the files; where that

@@ -69,9 +69,9 @@ std::unique_ptr<LineChart> curves_chart(const std::vector<TrainedRuns>& learners
 std::string curves_caption(bool several, size_t trivial) {
   std::string caption;
   if (several)
-    caption = "Lines: means over the trainings; bands: their standard deviation (n - 1). ";
+    caption = "Lines: means over the trainings; bands: their standard deviation (n - 1).";
   if (trivial > 0)
-    caption += fmt::format("{}: simple strategies, without any learning.",
+    caption += fmt::format("{}{}: simple strategies, without any learning.", several ? " " : "",
                            trivial > 1 ? "Dashed or dotted" : "Dashed");
   return caption;
 }

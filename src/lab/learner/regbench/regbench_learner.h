@@ -32,7 +32,8 @@ struct RegBenchData {
     field("languages", languages, "training languages, one sequence of each, again and again",
           config::between(1, 0x1p32));
     field("held_out", held_out,
-          "test sequences; an evaluation reads at most as many, in train.evaluate_batches batches",
+          "number of test sequences; validation reads as many, at most train.evaluate_batches "
+          "batches",
           config::between(1, 0x1p32));
     field("measured_on", measured_on, "languages of these sequences");
   }

@@ -70,7 +70,9 @@ struct MqarSettings {
     field("channels", channels, "widths of the networks, which set the size of their states");
     field("heads", heads, "memories per unit, attention or retention heads");
     field("learning_rates", learning_rates,
-          "rates that are tried in this order, the lowest rate in proportion; the best counts",
+          "rates that are tried in this order, each with train.min_learning_rate in proportion; "
+          "the best "
+          "counts",
           config::above(0));
     field("solved", solved, "share of right validation answers after which no other rate is tried");
     field("data", data, "how many sequences there are");

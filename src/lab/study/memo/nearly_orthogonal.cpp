@@ -97,7 +97,9 @@ MedianDrawn median_drawn(double epsilon, int64_t d, int64_t most, int64_t runs, 
     return std::lerp(static_cast<double>(counts[below]), static_cast<double>(counts[above]),
                      place - std::floor(place));
   };
-  return {at(0.5), 0.93 * (at(0.75) - at(0.25)) / std::sqrt(static_cast<double>(runs))};
+  const double above = at(0.75);
+  if (above >= static_cast<double>(most)) return {at(0.5), ResultPoint::kNone};  // cut
+  return {at(0.5), 0.93 * (above - at(0.25)) / std::sqrt(static_cast<double>(runs))};
 }
 
 /// At one epsilon: rows of the table, and in the chart how many are drawn and the law of it.

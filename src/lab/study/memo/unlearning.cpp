@@ -159,8 +159,6 @@ struct StorePlan {
 
 /// As `tessera memo create --plan-from` chooses it.
 StorePlan planned_store(const Tofu& tofu, double allowed, uint64_t seed) {
-  constexpr int64_t kWidest = 1 << 20;
-  constexpr double kAboveLeast = 1e-3;
   const Tokenizer& tokenizer = tofu.tokenizer();
   std::vector<std::vector<int32_t>> documents;
   for (const InventedAuthor& author : tofu.authors()) {
@@ -168,14 +166,13 @@ StorePlan planned_store(const Tofu& tofu, double allowed, uint64_t seed) {
     if (const auto end = tokenizer.end_of_text()) documents.back().push_back(*end);
   }
   StorePlan plan{{.vocabulary = tokenizer.vocabulary_size()}};
-  const memo::SizePlan size =
-      memo::plan_shards(documents, plan.memory, seed, [&](const memo::RecallPredictor& predictor) {
-        const Spread least = predictor.error(kWidest);
-        return predictor.plan_for(
-            std::max(allowed, least.mean + least.standard_error() + kAboveLeast));
-      });
-  check_argument(size.dimension.has_value(), "error is {}; no store of these authors reaches it",
-                 allowed);
+  const memo::SizePlan size = memo::plan_shards(
+      documents, plan.memory, seed,
+      [&](const memo::RecallPredictor& predictor) { return predictor.plan_for(allowed); });
+  check_argument(size.dimension.has_value(),
+                 "error is {}, but {:.4f} of the authors' tokens are recalled in no dimension; "
+                 "allow more",
+                 allowed, size.error_in_any_dimension);
   plan.memory.dimension = *size.dimension;
   plan.error = size.error;
   return plan;
@@ -184,12 +181,18 @@ StorePlan planned_store(const Tofu& tofu, double allowed, uint64_t seed) {
 /// A store of the first authors, one document each.
 class AuthorStore {
  public:
-  /// held: it held all authors, and forgot those after the first `kept`.
-  AuthorStore(const Tofu& tofu, const memo::TextMemoryConfig& memory, size_t kept, bool held,
-              std::filesystem::path folder)
-      : kept_(kept), held_(held), folder_(std::move(folder)) {
+  explicit AuthorStore(std::filesystem::path folder) : folder_(std::move(folder)) {
     std::filesystem::remove_all(folder_);
+  }
+  ~AuthorStore() { std::filesystem::remove_all(folder_); }
+  AuthorStore(const AuthorStore&) = delete;
+  AuthorStore& operator=(const AuthorStore&) = delete;
+
+  /// held: it holds all authors first, and forgets those after the first `kept`.
+  void fill(const Tofu& tofu, const memo::TextMemoryConfig& memory, size_t kept, bool held) {
     store::MemoStore::create(folder_, memory, tofu.tokenizer());
+    kept_ = kept;
+    held_ = held;
     const std::span<const InventedAuthor> all(tofu.authors());
     edit([&](store::MemoWriter& writer) {
       for (const InventedAuthor& author : held ? all : all.first(kept))
@@ -202,9 +205,6 @@ class AuthorStore {
       });
     });
   }
-  ~AuthorStore() { std::filesystem::remove_all(folder_); }
-  AuthorStore(const AuthorStore&) = delete;
-  AuthorStore& operator=(const AuthorStore&) = delete;
 
   bool is(size_t kept, bool held) const { return kept_ == kept && held_ == held; }
   const std::filesystem::path& folder() const { return folder_; }
@@ -218,9 +218,9 @@ class AuthorStore {
     writer.checkpoint();
   }
 
-  size_t kept_;
-  bool held_;
   std::filesystem::path folder_;
+  size_t kept_ = 0;
+  bool held_ = false;
   double seconds_ = 0;
 };
 
@@ -267,10 +267,10 @@ class Unlearning {
     // One store after the other, each asked alone and beside the Mosaic.
     const std::string names[] = {"store", "Mosaic beside a store"};
     std::vector<Measures> never;
-    for (const std::string& name : names)
-      never.push_back(part(name + ", never held", share,
-                           [&] { return ask_store(share, false, &name == names); }));
-    for (size_t k = 0; k < never.size(); ++k) {
+    for (size_t k = 0; k < std::size(names); ++k)
+      never.push_back(
+          part(names[k] + ", never held", share, [&] { return ask_store(share, false, k == 0); }));
+    for (size_t k = 0; k < std::size(names); ++k) {
       add(names[k], part(names[k], share, [&] { return ask_store(share, true, k == 0); }),
           never[k]);
       outcomes.back().recall = recall(share);
@@ -321,7 +321,7 @@ class Unlearning {
   const AuthorStore& authors(double share, bool held) {
     const size_t kept = tofu_.retained(share);
     if (!store_ || !store_->is(kept, held))
-      store_.emplace(tofu_, plan().memory, kept, held, context_.folder() / "store");
+      store_.emplace(context_.folder() / "store").fill(tofu_, plan().memory, kept, held);
     return *store_;
   }
   /// alone: the store, or it beside the Mosaic.
@@ -402,6 +402,7 @@ void unlearning(StudyContext& context) {
   const auto settings = context.settings(quick, UnlearningSettings(), kNoSetting);
   check_unlearning(settings);
   Unlearning unlearning(context, settings);
+  const StorePlan& plan = unlearning.plan();
   std::vector<Outcome> all;
   for (const double share : settings.shares)
     for (Outcome& outcome : unlearning.outcomes_of(share)) all.push_back(std::move(outcome));
@@ -411,14 +412,15 @@ void unlearning(StudyContext& context) {
       "parameters: these authors are drawn from lists, with ten facts each that are asked in two "
       "ways, of which one is drawn for the measures, and the networks are small and learn nothing "
       "else. The tokens are learned from all authors' lines, also the forgotten ones'.");
-  const StorePlan& plan = unlearning.plan();
   context.results().add_difference(fmt::format(
       "One seed. The store is planned for an error of {:g}, as 'tessera memo create --plan-from' "
-      "does: {} matrices of dimension {}, with a predicted error of {:.3f}.",
-      settings.error, plan.memory.shards, plan.memory.dimension, plan.error));
+      "does: {} of dimension {}, with a predicted error of {:.3f}.",
+      settings.error,
+      plan.memory.shards == 1 ? "a matrix" : fmt::format("{} matrices", plan.memory.shards),
+      plan.memory.dimension, plan.error));
   context.results().add_difference(
-      "A store knows the words that it holds and not their paraphrases: its truth ratios are near "
-      "1 also for authors that it keeps. So one of the three parts of its utility, "
+      "A store knows the words that it holds and not their paraphrases: where its truth ratios are "
+      "near 1 also for authors that it keeps, one of the three parts of its utility, "
       "max(0, 1 - truth ratio), is near 0, and their harmonic mean is at most three times that.");
 }
 

@@ -70,7 +70,8 @@ struct RegBenchSettings {
     field("trained_languages", trained_languages,
           "training languages that are measured on new strings of the same (0: leave out)");
     field("held_out", held_out,
-          "test sequences; an evaluation reads at most as many, in train.evaluate_batches batches");
+          "number of test sequences; validation reads as many, at most train.evaluate_batches "
+          "batches");
     field("search", search, "what is tried for every model and number of languages");
     field("dropout", dropout, "probability, in all models", config::below(1));
     field("epochs", epochs, "how often each training sequence is read", config::at_least(1));

@@ -164,9 +164,8 @@ void compare_on_points(StudyContext& context, const std::string& task_name,
     }
   }
   context.results().add_difference(
-      "The authors' code has settings of 1,000,000 updates for this task. The paper has its "
-      "100,000 "
-      "training samples of graphs alone; --paper takes as many here, and 100,000 updates.");
+      "The paper names 100,000 training samples, and only for graphs; the authors' code has "
+      "settings of 1,000,000 updates for this task. --paper takes 100,000 of both.");
   if (settings.task.coordinates != papers.coordinates)
     context.results().add_difference(
         "Coordinates are read with mean 0 and deviation 1; the paper's are in 0 to 1.");

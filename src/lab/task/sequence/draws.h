@@ -10,7 +10,7 @@
 namespace tessera::task {
 
 /// The random numbers of a sample: one stream for the sizes that a batch may share, one for the
-/// rest.
+/// rest. A negative index has streams of its own, which no sample uses.
 RandomStream size_stream(uint64_t seed, int64_t index);
 RandomStream content_stream(uint64_t seed, int64_t index);
 
