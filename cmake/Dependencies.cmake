@@ -7,6 +7,9 @@ find_package(CLI11 REQUIRED CONFIG)
 find_package(PkgConfig REQUIRED)
 find_path(XXHASH_INCLUDE xxhash.h REQUIRED)  # header only
 find_package(SQLite3 REQUIRED)
+if(NOT TARGET SQLite3::SQLite3)  # as CMake calls it from 4.3 on
+  add_library(SQLite3::SQLite3 ALIAS SQLite::SQLite3)
+endif()
 find_package(OpenSSL REQUIRED COMPONENTS Crypto SSL)
 find_package(CURL REQUIRED)
 find_package(LibXml2 REQUIRED)  # reads HTML
