@@ -18,10 +18,6 @@
 
 #include "tessera/tensor/device.h"
 
-#if __has_include(<ATen/detail/HPUHooksInterface.h>)
-#include <ATen/detail/HPUHooksInterface.h>
-#endif
-
 namespace tessera::test {
 namespace {
 
@@ -49,17 +45,6 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
   c10::DeviceIndex deviceCount() const noexcept override { return 1; }
 };
 const c10::impl::DeviceGuardImplRegistrar kGuard(kType, new Guard);
-
-#if __has_include(<ATen/detail/HPUHooksInterface.h>)
-/// Later versions of LibTorch ask these whether there is such a device.
-struct HPUHooks final : at::HPUHooksInterface {
-  explicit HPUHooks(at::HPUHooksArgs) {}
-  bool hasHPU() const override { return true; }
-  bool hasPrimaryContext(c10::DeviceIndex) const override { return true; }
-};
-using at::HPUHooksRegistry, at::RegistererHPUHooksRegistry;
-REGISTER_HPU_HOOKS(HPUHooks)
-#endif
 
 /// Added to an address of the host's memory it makes one of the device's, at which a host that
 /// reads or writes there is ended.
