@@ -81,6 +81,15 @@ void keep_lines(Page& page) {
   }
 }
 
+/// A page shows what belongs to the arguments, such as the settings of a study. CLI11 2.6 and later
+/// would make it before it reads them.
+void read_before_help([[maybe_unused]] CLI::App& app) {
+#if CLI11_VERSION_MAJOR > 2 || CLI11_VERSION_MINOR >= 6
+  app.option_defaults()->callback_priority(CLI::CallbackPriority::PreRequirementsCheckPreHelp);
+  app.get_help_ptr()->callback_priority(CLI::CallbackPriority::PreRequirementsCheck);
+#endif
+}
+
 /// CLI11's page, with what must hold of an option in words.
 class HelpPage : public CLI::Formatter {
  public:
@@ -221,9 +230,12 @@ Verb::Verb(const std::string& name, const std::string& help)
   app_->formatter(std::make_shared<HelpPage>());
   app_->fallthrough();  // options of the program may also follow the verb
   app_->require_subcommand(0, 1);
+  read_before_help(*app_);
 }
 
-Verb::Verb(CLI::App* app, const Verb* above) : app_(app), above_(above) {}
+Verb::Verb(CLI::App* app, const Verb* above) : app_(app), above_(above) {
+  read_before_help(*app_);
+}
 Verb::~Verb() = default;
 
 Verb& Verb::verb(std::string_view name, std::string_view help) {
