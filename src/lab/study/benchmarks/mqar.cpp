@@ -71,8 +71,7 @@ struct MqarSettings {
     field("heads", heads, "memories per unit, attention or retention heads");
     field("learning_rates", learning_rates,
           "rates that are tried in this order, each with train.min_learning_rate in proportion; "
-          "the best "
-          "counts",
+          "the best counts",
           config::above(0));
     field("solved", solved, "share of right validation answers after which no other rate is tried");
     field("data", data, "how many sequences there are");

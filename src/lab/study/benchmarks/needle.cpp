@@ -67,8 +67,7 @@ struct NeedleSettings : NetworkSizes {
     field("depth_samples", depth_samples, "texts of each length and place", config::at_least(1));
     field("learning_rates", learning_rates,
           "rates that are tried in this order, each with train.min_learning_rate in proportion; "
-          "the best "
-          "counts",
+          "the best counts",
           config::above(0));
     field("solved", solved, "share of right validation digits after which no other rate is tried");
     field("train", train, "how every network is trained");

@@ -42,8 +42,7 @@ struct UnlearningSettings {
     field("shares", shares, "shares of the authors that are to be forgotten, the last ones",
           config::inner_share());
     field("vocabulary", vocabulary, "tokens, learned from all lines");
-    field("error", error, "error that the store is planned for, if any size reaches it",
-          config::inner_share());
+    field("error", error, "error that the store is planned for", config::inner_share());
     field("network", network, "the GPT and the Mosaic, and how they learn the answers");
     field("unlearning_epochs", unlearning_epochs, "passes over what is to be forgotten",
           config::at_least(0));
