@@ -9,4 +9,5 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 def pytest_configure(config):
     """Warnings that PyTorch's own code of testing and tracing gives rise to."""
     config.addinivalue_line("filterwarnings", r"ignore:.torch\.jit\.script. is not supported:FutureWarning:torch")
+    config.addinivalue_line("filterwarnings", r"ignore:.torch\.jit\.script. is deprecated:DeprecationWarning:torch")
     config.addinivalue_line("filterwarnings", r"ignore:The \.grad attribute of a Tensor that is not a leaf:UserWarning:torch\._subclasses")

@@ -8,6 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+import tessera  # noqa: E402
 from tessera import nn, ops  # noqa: E402
 
 from torch.autograd import forward_ad  # noqa: E402
@@ -617,8 +618,17 @@ def test_training_draws_the_delay_of_long_term_memory():
     assert torch.equal(model(tokens), model(tokens))
 
 
-def test_networks_refuse():
-    with pytest.raises(ValueError, match="unknown key 'layer'.*'layers'"):
+def test_networks_refuse(tmp_path):
+    with pytest.raises(tessera.UsageError, match="unknown key 'layer'.*'layers'"):
         nn.Gpt(layer=2)
-    with pytest.raises(ValueError, match="token"):
+    with pytest.raises(tessera.UsageError, match="token"):
         SMALL["gpt"]()(torch.full((1, 2), 30))
+    with pytest.raises(FileNotFoundError):
+        nn.Gpt.load(tmp_path / "nowhere")
+    SMALL["gpt"]().save(tmp_path / "model")
+    (tmp_path / "model/model.safetensors").write_bytes(b"no tensors")
+    with pytest.raises(tessera.DataError, match="model.safetensors"):
+        nn.Gpt.load(tmp_path / "model")
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match="file"):
+        SMALL["gpt"]().save(tmp_path / "file/model")

@@ -6,6 +6,7 @@ torch = pytest.importorskip("torch")
 
 from torch.autograd import forward_ad, gradcheck  # noqa: E402
 
+import tessera  # noqa: E402
 from tessera import ops  # noqa: E402
 
 try:
@@ -197,7 +198,7 @@ def test_the_gradient_of_a_traced_op_is_that_of_the_op(name):
     arguments = (*(tensor.detach() for tensor in tensors), *others)
     found = gradient(torch.ones_like(result), [True] * len(tensors), *arguments)
     assert all(torch.allclose(a, b) for a, b in zip(found, expected))
-    with pytest.raises(ValueError, match="wanted has 1 values, expected one for each tensor"):
+    with pytest.raises(tessera.UsageError, match="wanted has 1 values, expected one for each tensor"):
         gradient(torch.ones_like(result), [True], *arguments)
 
 

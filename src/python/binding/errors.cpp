@@ -35,7 +35,9 @@ void set_error(PyObject* kind, const std::exception& error, int number = 0) {
   if (raised) PyErr_SetObject(py::type::handle_of(raised).ptr(), raised.ptr());
 }
 
-void translate(std::exception_ptr thrown) {
+}  // namespace
+
+void set_python_error(std::exception_ptr thrown) {
   try {
     if (thrown) std::rethrow_exception(thrown);
   } catch (const DataError& error) {
@@ -51,8 +53,6 @@ void translate(std::exception_ptr thrown) {
   }
 }
 
-}  // namespace
-
 void add_errors(py::module_& module) {
   data_error = add_error(
       module, "DataError",
@@ -61,7 +61,13 @@ void add_errors(py::module_& module) {
   usage_error = add_error(module, "UsageError",
                           "An argument asks for something that does not exist or makes no sense.",
                           PyExc_ValueError);
-  py::register_exception_translator(translate);
+  py::register_local_exception_translator(set_python_error);
+}
+
+void share_errors(const py::module_& other) {
+  data_error = py::object(other.attr("DataError")).release().ptr();
+  usage_error = py::object(other.attr("UsageError")).release().ptr();
+  py::register_local_exception_translator(set_python_error);
 }
 
 }  // namespace tessera::python

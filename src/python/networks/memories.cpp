@@ -190,7 +190,7 @@ TORCH_LIBRARY_FRAGMENT(tessera, library) {
   library.def(
       "context_memory_parameters(*, int channels, int heads, bool bias, str parameterisation, "
       "str precision, float dropout) -> Dict(str, Tensor)",
-      context_memory_parameters);
+      raising_python_errors(context_memory_parameters));
   define_op(
       library,
       "persistent_memory(Tensor x, Tensor[] parameters, *, int channels, int heads, int slots, "
@@ -200,13 +200,15 @@ TORCH_LIBRARY_FRAGMENT(tessera, library) {
   library.def(
       "persistent_memory_parameters(*, int channels, int heads, int slots, int count, bool bias, "
       "str parameterisation, str precision, float dropout) -> Dict(str, Tensor)",
-      persistent_memory_parameters);
+      raising_python_errors(persistent_memory_parameters));
   library.def("correlation_store(Tensor(a!) matrix, Tensor keys, Tensor values) -> ()",
-              correlation_store);
+              raising_python_errors(correlation_store));
   library.def("correlation_forget(Tensor(a!) matrix, Tensor keys, Tensor values) -> ()",
-              correlation_forget);
-  library.def("correlation_merge(Tensor(a!) matrix, Tensor other) -> ()", correlation_merge);
-  library.def("correlation_retrieve(Tensor matrix, Tensor keys) -> Tensor", correlation_retrieve);
+              raising_python_errors(correlation_forget));
+  library.def("correlation_merge(Tensor(a!) matrix, Tensor other) -> ()",
+              raising_python_errors(correlation_merge));
+  library.def("correlation_retrieve(Tensor matrix, Tensor keys) -> Tensor",
+              raising_python_errors(correlation_retrieve));
 }
 
 }  // namespace tessera::python

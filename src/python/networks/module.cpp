@@ -11,6 +11,7 @@
 #include "program/model_jobs/evaluate.h"
 #include "program/model_jobs/model_jobs.h"
 #include "python/binding/call.h"
+#include "python/binding/errors.h"
 #include "python/networks/open_model.h"
 
 namespace tessera::python {
@@ -52,7 +53,7 @@ const std::vector<Call<OpenModel>>& model_calls() {
 PYBIND11_MODULE(_networks, module) {
   namespace py = pybind11;
   using namespace tessera::python;
-  py::module_::import("tessera._stores");  // which knows the exceptions
+  share_errors(py::module_::import("tessera._stores"));
   module.def("jobs", [] { return described(model_calls()); });
   const py::call_guard<py::gil_scoped_release> releases_gil;
   py::class_<WrittenText>(module, "WrittenText")

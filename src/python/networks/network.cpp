@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "python/networks/python_errors.h"
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
 #include "tessera/checkpoint/model_directory.h"
@@ -90,14 +91,14 @@ std::string describe_fields(const std::string& kind) {
 
 TORCH_LIBRARY_FRAGMENT(tessera, library) {
   library.class_<Network>("Network");
-  library.def("new_network", new_network);
-  library.def("load_network", load_network);
-  library.def("save_network", save_network);
-  library.def("network_parameters", network_parameters);
-  library.def("network_table", network_table);
-  library.def("network_forward", network_forward);
-  library.def("network_loss", network_loss);
-  library.def("describe_fields", describe_fields);
+  library.def("new_network", raising_python_errors(new_network));
+  library.def("load_network", raising_python_errors(load_network));
+  library.def("save_network", raising_python_errors(save_network));
+  library.def("network_parameters", raising_python_errors(network_parameters));
+  library.def("network_table", raising_python_errors(network_table));
+  library.def("network_forward", raising_python_errors(network_forward));
+  library.def("network_loss", raising_python_errors(network_loss));
+  library.def("describe_fields", raising_python_errors(describe_fields));
 }
 
 }  // namespace tessera::python

@@ -101,7 +101,7 @@ void call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Arguments* st
 }
 
 /// NAME_gradient.
-void call_gradient(const c10::OperatorHandle& op, Arguments* stack) {
+void call_gradient(const c10::OperatorHandle& op, Arguments* stack) try {
   Arguments arguments = taken(op, stack);
   const Tensor gradient = arguments[0].toTensor();
   const auto wanted = arguments[1].toBoolList();
@@ -130,6 +130,8 @@ void call_gradient(const c10::OperatorHandle& op, Arguments* stack) {
     results.push_back(gradients[i].defined() ? gradients[i].contiguous()
                                              : at::zeros_like(inputs[i]));
   stack->emplace_back(results);
+} catch (...) {
+  throw_python_error();
 }
 
 /// Tensor gradient, bool[] wanted, then the arguments of the op -> Tensor[].

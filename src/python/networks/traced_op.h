@@ -3,7 +3,7 @@
 #include <torch/library.h>
 
 #include <string>
-#include <utility>
+#include "python/networks/python_errors.h"
 
 namespace tessera::python {
 
@@ -22,10 +22,10 @@ void define_op(torch::Library& library, const std::string& schema,
                at::Tensor (*function)(Arguments...)) {
   define_traced(library, schema);
   library.impl(schema.substr(0, schema.find('(')).c_str(),
-               torch::dispatch(
-                   c10::DispatchKey::CompositeExplicitAutograd, [function](Arguments... arguments) {
-                     return function(std::forward<Arguments>(arguments)...).contiguous();
-                   }));
+               torch::dispatch(c10::DispatchKey::CompositeExplicitAutograd,
+                               [op = raising_python_errors(function)](Arguments... arguments) {
+                                 return op(std::forward<Arguments>(arguments)...).contiguous();
+                               }));
 }
 
 }  // namespace tessera::python
