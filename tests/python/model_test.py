@@ -35,6 +35,15 @@ def characters(tmp_path_factory):
     return tessera.load(model)
 
 
+def near(found, expected):
+    """Whether they are equal but for rounding: PyTorch may multiply with another library than the program."""
+    if isinstance(expected, dict):
+        return found.keys() == expected.keys() and all(near(found[key], expected[key]) for key in expected)
+    if isinstance(expected, list):
+        return len(found) == len(expected) and all(map(near, found, expected))
+    return found == (pytest.approx(expected, abs=1e-5) if isinstance(expected, float) else expected)
+
+
 def program(*arguments):
     """The JSON object that the program prints."""
     command = [os.environ["TESSERA_PROGRAM"], *map(str, arguments), "--json"]
@@ -80,7 +89,7 @@ def test_scores_add_up(model):
 
 def test_inspects_as_the_program_does(model):
     expected = program("inspect", "--model", MODEL, "--text", "And the", "--memories", 3)
-    assert model.inspect("And the", memories=3) == expected
+    assert near(model.inspect("And the", memories=3), expected)
 
 
 def test_sums_of_an_inspection(model):
