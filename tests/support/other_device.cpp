@@ -11,7 +11,10 @@
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <c10/util/strides.h>
 #include <torch/library.h>
-#include <torch/version.h>
+#if __has_include(<ATen/detail/MTIAHooksInterface.h>)  // LibTorch 2.2 and later
+#include <ATen/detail/MTIAHooksInterface.h>
+#define TESSERA_HAS_MTIA
+#endif
 
 #include <cstdint>
 #include <cstdlib>
@@ -22,9 +25,17 @@ namespace tessera::test {
 namespace {
 
 // A type to which LibTorch moves parameters as to a GPU, and for which it has no shortcuts.
-#if TORCH_VERSION_MAJOR >= 2
-constexpr auto kType = c10::DeviceType::HPU;
-constexpr auto kKey = c10::DispatchKey::HPU;
+#ifdef TESSERA_HAS_MTIA
+constexpr auto kType = c10::DeviceType::MTIA;
+constexpr auto kKey = c10::DispatchKey::MTIA;
+
+/// Later versions of LibTorch ask whether there is such a device.
+struct Hooks final : at::MTIAHooksInterface {
+  explicit Hooks(auto...) {}
+  bool hasMTIA() const override { return true; }
+};
+using at::MTIAHooksRegistry, at::RegistererMTIAHooksRegistry;
+C10_REGISTER_CLASS(MTIAHooksRegistry, MTIAHooks, Hooks)
 #else
 constexpr auto kType = c10::DeviceType::XPU;
 constexpr auto kKey = c10::DispatchKey::XPU;
