@@ -401,6 +401,15 @@ TEST(StoredPairs, RefusesAndStaysAsItWas) {
   EXPECT_THROW(StoredPairs().values(0), UsageError);
   StoredPairs least_used({MemoryBound{4, Eviction::kLeastUsed}});
   EXPECT_THROW(least_used.prepare_next(at::ones({2, 3, 4})), UsageError);
+  least_used.store(at::ones({2, 3, 4}), at::ones({2, 3, 4}));
+  for (const auto& weights : {at::ones({2, 3, 5}), at::ones({1, 3, 1}), at::ones({3})})
+    EXPECT_THROW(least_used.count_use(weights), UsageError);
+  StoredPairs unused, of_doubles;
+  EXPECT_THROW(unused.store(at::ones({2, 3, 4}, at::kLong), at::ones({2, 3, 4}, at::kLong)),
+               UsageError);
+  EXPECT_EQ(unused.rows(), 0);
+  of_doubles.store(doubles, doubles);
+  EXPECT_THROW(StoredPairs::stack({&pairs, &of_doubles}), UsageError);
   EXPECT_THROW(StoredPairs({MemoryBound{-1}}), UsageError);
   const StoredPairs bounded({MemoryBound{4}});
   EXPECT_THROW(StoredPairs::stack({&pairs, &bounded}), UsageError);

@@ -277,6 +277,8 @@ TEST(Stm, GoesOnFromAStateWithoutTensorsAsFromNone) {
   EXPECT_FALSE(model.run(x, next).outputs.equal(first.outputs));
   EXPECT_THROW(start.select({0}), UsageError);
   EXPECT_THROW(next.select({2}), UsageError);
+  EXPECT_THROW(TwoMemoryState::stack({}), UsageError);
+  EXPECT_THROW(TwoMemoryState::stack({&next, &start}), UsageError);
 }
 
 // Le et al. 2020, appendix D: U tanh(M) + W x, where W x is added to every column.
@@ -356,6 +358,16 @@ TEST(TwoMemoryPass, TakesAsManyStepsAsThereAre) {
   pass.step();
   EXPECT_THROW(pass.step(), UsageError);
   EXPECT_EQ(pass.state().item.sizes(), at::IntArrayRef({1, 6, 6}));
+}
+
+TEST(TwoMemoryPass, RefusesWhatDoesNotFitItsCell) {
+  const TwoMemoryCell cell(small_stm().cell_options());
+  const at::Tensor x = at::ones({2, 1, 5});
+  TwoMemoryState doubles = cell->initial_state(1);
+  doubles.relational = doubles.relational.to(at::kDouble);
+  EXPECT_THROW(TwoMemoryPass(cell, x.to(at::kDouble), {}), UsageError);
+  EXPECT_THROW(TwoMemoryPass(cell, x.slice(2, 1), {}), UsageError);
+  EXPECT_THROW(TwoMemoryPass(cell, x, doubles), UsageError);
 }
 
 TEST(Stm, OverfitsOneBatch) {

@@ -523,6 +523,25 @@ def test_a_fork_leaves_open_stores_to_its_parent(store):
     assert store.verify().verified and store.stat().documents == 4
 
 
+def test_a_fork_computes_where_its_parent_had_several_threads(store):
+    """OpenMP reads its number of threads once, so in a process of its own."""
+    store.close()
+    script = (
+        "import os, signal, sys, tessera\n"
+        f"store = tessera.Store({str(store.path)!r})\n"
+        "recall = lambda: store.recall('The lamp beside the river', tokens=9).text\n"
+        "recall()\n"
+        "child = os.fork()\n"
+        "if child == 0:\n"
+        "    signal.alarm(60)\n"
+        "    os._exit(recall() != ' burned a')\n"
+        "sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))"
+    )
+    ignoring = ["-W", "ignore::DeprecationWarning"]  # of Python 3.12, where threads have run before
+    environment = {**os.environ, "OMP_NUM_THREADS": "2"}
+    subprocess.run([sys.executable, *ignoring, "-c", script], env=environment, check=True)
+
+
 def test_a_fork_while_another_thread_is_in_a_call(store):
     begun, forked = threading.Event(), threading.Event()
 

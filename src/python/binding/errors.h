@@ -15,7 +15,7 @@ void add_errors(pybind11::module_& module);
 /// Lets the functions of the module that is being loaded raise the exceptions of `other`.
 void share_errors(const pybind11::module_& other);
 
-/// Raises in Python what this error of the library becomes; nothing for any other.
+/// Raises in Python what this error of the library becomes. Throws any other again.
 void set_python_error(std::exception_ptr thrown);
 
 }  // namespace tessera::python

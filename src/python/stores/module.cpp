@@ -1,5 +1,6 @@
 // tessera._stores: what tessera/store.py is made of.
 
+#include <omp.h>
 #include <pybind11/stl/filesystem.h>
 
 #include <concepts>
@@ -109,6 +110,9 @@ PYBIND11_MODULE(_stores, module) {
   using namespace tessera::python;
   add_errors(module);
   hear_signals();
+  // OpenMP would wait for threads that ended with the fork().
+  py::module_::import("os").attr("register_at_fork")(
+      py::arg("after_in_child") = py::cpp_function([] { omp_set_num_threads(1); }));
   module.attr("__version__") = tessera::version();
   module.def("jobs", [] { return described(store_calls()); });
   module.def("functions", [] { return described(calls_alone()); });

@@ -25,13 +25,15 @@ inline at::Tensor chosen_rows(const at::Tensor& all, const std::vector<int64_t>&
   return all.index_select(0, at::tensor(rows, at::kLong).to(all.device()));
 }
 
-/// One tensor of every state, below one another. Throws UsageError where their rows are of
-/// different sizes.
+/// One tensor of every state, below one another. Throws UsageError where there is no state, or one
+/// that has not started, and where their rows are of different sizes.
 template <typename State>
 at::Tensor stacked(const std::vector<const State*>& states, at::Tensor State::*part) {
+  TESSERA_CHECK(!states.empty(), "stack: nothing to stack");
   std::vector<at::Tensor> parts;
   for (const State* state : states) {
     parts.push_back(state->*part);
+    TESSERA_CHECK(parts.back().defined(), "stack: a state that has not started");
     TESSERA_CHECK(parts.back().sizes().slice(1) == parts.front().sizes().slice(1),
                   "stack: states of shapes ", parts.front().sizes(), " and ", parts.back().sizes(),
                   "; only those of equal models can be stacked");

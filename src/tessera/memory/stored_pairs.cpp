@@ -93,6 +93,8 @@ void StoredPairs::check_like(const at::Tensor& keys, const at::Tensor& values) c
   const at::Tensor& stored = keys_.defined() ? keys_ : keys;
   const bool rounds = options_.type != ops::WeightType::kFloat32;
   const at::ScalarType type = rounds ? at::kFloat : stored.scalar_type();
+  TESSERA_CHECK(at::isFloatingType(type), "StoredPairs: pairs of ", type,
+                ", expected floating-point numbers");
   for (const at::Tensor& pairs : {keys, values})
     TESSERA_CHECK(pairs.scalar_type() == type && pairs.device() == stored.device(),
                   "StoredPairs: pairs of ", pairs.scalar_type(), " on ", pairs.device(),
@@ -206,6 +208,10 @@ ops::MemoryReading StoredPairs::retrieve(const at::Tensor& query) const {
 
 void StoredPairs::count_use(const at::Tensor& weights) {
   if (!usage_.defined()) return;
+  at::NoGradGuard no_grad;
+  check_shape(weights, {rows(), usage_.size(1), -1}, "StoredPairs: weights");
+  TESSERA_CHECK(weights.size(2) <= capacity(), "StoredPairs: weights of ", weights.size(2),
+                " pairs; the memory has room for ", capacity());
   at::Tensor used = usage_.narrow(2, 0, weights.size(-1));
   used.mul_(kUsageDecay).add_(weights);
 }
@@ -234,6 +240,9 @@ StoredPairs StoredPairs::stack(const std::vector<const StoredPairs*>& parts) {
     result.stored_.insert(result.stored_.end(), part->stored_.begin(), part->stored_.end());
     if (!part->keys_.defined()) continue;
     parts.front()->check_sizes(parts.front()->rows(), part->keys_.size(1), part->width_);
+    TESSERA_CHECK(part->keys_.scalar_type() == parts.front()->keys_.scalar_type(),
+                  "StoredPairs::stack: pairs of ", parts.front()->keys_.scalar_type(), " and of ",
+                  part->keys_.scalar_type());
     const int64_t missing = widest - part->capacity();
     keys.push_back(at::constant_pad_nd(part->keys_, {0, 0, 0, missing}));
     values.push_back(at::constant_pad_nd(part->values_, {0, 0, 0, missing}));

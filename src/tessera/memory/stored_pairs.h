@@ -64,7 +64,8 @@ class StoredPairs {
   /// Kernel smoothing of the stored values at query [B, H, D]: value [B, H, D], 0 in rows that hold
   /// nothing, and the smoothing weights [B, H, N].
   ops::MemoryReading retrieve(const at::Tensor& query) const;
-  /// Tells the memory how much each pair was read, for Eviction::kLeastUsed.
+  /// Tells the memory how much each pair was read, for Eviction::kLeastUsed: weights [B, H, N], as
+  /// retrieve() gives them. Throws UsageError on others.
   void count_use(const at::Tensor& weights);
   /// Stores a pair, then answers a query, and so on in turn; where there is one query more than
   /// pairs, it comes first. keys, values [B, N, H, D], queries [B, T, H, D], N = T or T - 1 ->

@@ -226,8 +226,9 @@ TwoMemoryState TwoMemoryCellImpl::state_from(const TensorFile& file) const {
 
 void TwoMemoryCellImpl::check_state(const TwoMemoryState& state, int64_t B) const {
   const int64_t N = options_.slots, D = options_.width;
-  check_shape(state.item, {B, D, D}, "TwoMemoryCell: the state's item memory");
-  check_shape(state.relational, {B, N, D, D}, "TwoMemoryCell: the state's relational memory");
+  const at::Tensor& own = item->initial;
+  check_like(state.item, {B, D, D}, own, "TwoMemoryCell: the state's item memory");
+  check_like(state.relational, {B, N, D, D}, own, "TwoMemoryCell: the state's relational memory");
 }
 
 /// The relational memory along a sequence: an R that was formed some steps ago, and the factors of
@@ -310,7 +311,7 @@ const at::Tensor& RelationalTrace::memory() {
 TwoMemoryPass::TwoMemoryPass(const TwoMemoryCell& cell, const at::Tensor& x,
                              const std::optional<TwoMemoryState>& state)
     : cell_(cell) {
-  check_shape(x, {-1, -1, cell_->options().inputs}, "TwoMemoryCell: x");
+  check_like(x, {-1, -1, cell_->options().inputs}, cell_->item->initial, "TwoMemoryCell: x");
   B_ = x.size(1);
   const bool goes_on = state && state->rows() > 0;
   if (goes_on) cell_->check_state(*state, B_);

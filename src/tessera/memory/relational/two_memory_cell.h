@@ -217,7 +217,8 @@ struct TwoMemoryState {
   int64_t rows() const { return item.defined() ? item.size(0) : 0; }
   /// The chosen sequences (one may be chosen twice). Throws UsageError on one that does not exist.
   TwoMemoryState select(const std::vector<int64_t>& rows) const;
-  /// The sequences of all states, one state after another.
+  /// The sequences of all states, one state after another. Throws UsageError where there is no
+  /// state, or one that has not started, and where their sizes differ.
   static TwoMemoryState stack(const std::vector<const TwoMemoryState*>& states);
   /// The same values without their history: gradients end here.
   TwoMemoryState detach() const;
