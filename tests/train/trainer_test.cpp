@@ -192,6 +192,21 @@ TEST_F(TrainerTest, StopsBeforeAnUpdateThatIsNotFinite) {
       message_of<Diverged>([&] { run(rooted, "root", Start::kNew); }),
       testing::AllOf(HasSubstr("step 1: the gradient of 'gain' is infinite or not a number"),
                      HasSubstr("There is no checkpoint yet")));
+
+  config.clip_value = 1;  // would make it finite
+  TinyLearner clipped(other, config);
+  clipped.loss_of = rooted.loss_of;
+  EXPECT_THAT(message_of<Diverged>([&] { run(clipped, "clipped", Start::kNew); }),
+              HasSubstr("the gradient of 'gain'"));
+}
+
+TEST_F(TrainerTest, ReportsTheNormOfTheGradientBeforeItIsClipped) {
+  Recorder whole, clipped;
+  train("whole", Start::kNew, &whole);
+  config.clip_value = 1e-6;
+  train("clipped", Start::kNew, &clipped);
+  EXPECT_GT(whole.steps[0].gradient_norm, 1e-3);
+  EXPECT_EQ(clipped.steps[0].gradient_norm, whole.steps[0].gradient_norm);
 }
 
 TEST_F(TrainerTest, RefusesALossThatIsNone) {

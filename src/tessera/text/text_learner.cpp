@@ -93,7 +93,8 @@ std::shared_ptr<LanguageModel> make_model(const LanguageModelTrainingConfig& con
   return model;
 }
 
-/// The configured prompt, or the beginning of the validation text where the tokenizer lacks it.
+/// The configured prompt, or the beginning of the validation text where the tokenizer lacks it: of
+/// its first document, as the name of an end of text need not be a text that the tokenizer knows.
 std::string sample_prompt(const std::string& prompt, const Corpus& corpus) {
   constexpr int64_t kTokens = 16;
   try {
@@ -102,6 +103,7 @@ std::string sample_prompt(const std::string& prompt, const Corpus& corpus) {
   }
   std::vector<int64_t> ids(std::min(kTokens, corpus.validation.size()));
   corpus.validation.read(0, ids);
+  ids.erase(std::ranges::find(ids, corpus.tokenizer.end_of_text()), ids.end());
   return corpus.tokenizer.decode(std::vector<int32_t>(ids.begin(), ids.end()));
 }
 

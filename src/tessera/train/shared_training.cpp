@@ -76,10 +76,10 @@ void help_training(Learner& learner, Processes& processes) {
       continue;
     }
     optimizer->set_steps(order.step);
-    const auto [loss, norm] = compute_gradient(learner, *optimizer, order.step, &processes);
+    const auto [loss, norm, scale] = compute_gradient(learner, *optimizer, order.step, &processes);
     // The sums are the same bits in all processes: the leader makes no update either, and ends.
     if (!std::isfinite(loss) || !std::isfinite(norm)) continue;
-    optimizer->step(order.learning_rate, clip_scale(norm, config.clip));
+    optimizer->step(order.learning_rate, scale);
   }
 }
 

@@ -214,7 +214,7 @@ StepMetrics Trainer::train_step() {
   const double began = seconds_now();
   const double rate = learning_rate();
   if (processes_) exchange(*processes_, {Order::Kind::kUpdate, state_.step, rate});
-  const auto [loss, norm] = compute_gradient(learner_, *optimizer_, state_.step, processes_);
+  const auto [loss, norm, scale] = compute_gradient(learner_, *optimizer_, state_.step, processes_);
   if (!std::isfinite(loss))
     throw Diverged(fmt::format("step {}: the loss is {}; {}", state_.step + 1,
                                std::isnan(loss) ? "not a number (NaN)" : "infinite", advice()));
@@ -222,7 +222,7 @@ StepMetrics Trainer::train_step() {
     throw Diverged(
         fmt::format("step {}: the gradient of '{}' is infinite or not a number (loss {:.4g}); {}",
                     state_.step + 1, optimizer_->parameter_with_bad_gradient(), loss, advice()));
-  optimizer_->step(rate, clip_scale(norm, config_.clip));
+  optimizer_->step(rate, scale);
   gradient_norm_ = norm;
   ++state_.step;
   state_.elapsed_seconds = elapsed_seconds();

@@ -7,6 +7,7 @@
 #include <torch/csrc/autograd/utils/lambda_post_hook.h>
 #include <torch/csrc/autograd/variable.h>
 
+#include <cmath>
 #include <optional>
 #include <set>
 
@@ -60,8 +61,13 @@ UpdateGradient compute_gradient(Learner& learner, Optimizer& optimizer, int64_t 
     sum_of_processes.get();
     gradient_sums->wait();
   }
-  if (config.clip_value > 0) optimizer.clip_gradient_values(config.clip_value);
-  return {sum.item<double>(), optimizer.gradient_norm()};
+  const double norm = optimizer.gradient_norm();
+  double within = norm;  // of the gradient whose numbers are clipped
+  if (config.clip_value > 0 && std::isfinite(norm)) {
+    optimizer.clip_gradient_values(config.clip_value);
+    if (config.clip > 0) within = optimizer.gradient_norm();
+  }
+  return {sum.item<double>(), norm, clip_scale(within, config.clip)};
 }
 
 GradientSums::GradientSums(Processes& processes, const NamedTensors& parameters, WirePrecision wire)

@@ -19,14 +19,16 @@ void seed_generator(uint64_t seed, int64_t step, uint64_t draw);
 
 /// What an update follows from, besides the gradient itself.
 struct UpdateGradient {
-  double loss;  ///< mean over the micro-batches
-  double norm;  ///< of the gradient whose numbers are within config.clip_value
+  double loss;   ///< mean over the micro-batches
+  double norm;   ///< of the gradient before anything is clipped
+  double scale;  ///< what config.clip makes of it, its numbers being within config.clip_value
 };
 
 /// Computes the mean loss of the micro-batches of one update, and its gradient in the parameters'
-/// grad. With several `processes` (null: one), micro-batch i is computed by process i mod their
-/// number, and the sums are the same bits in all of them. The loss is read from its device once.
-/// Throws UsageError where a loss is no scalar with a graph; ProcessLost.
+/// grad, whose numbers are then within config.clip_value unless some are not finite. With several
+/// `processes` (null: one), micro-batch i is computed by process i mod their number, and the sums
+/// are the same bits in all of them. The loss is read from its device once. Throws UsageError where
+/// a loss is no scalar with a graph; ProcessLost.
 UpdateGradient compute_gradient(Learner& learner, Optimizer& optimizer, int64_t step,
                                 Processes* processes);
 
