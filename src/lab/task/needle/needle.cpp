@@ -58,17 +58,12 @@ class Vocabulary {
 
   int64_t size() const { return std::ssize(words_); }
   const std::string& text(int64_t token) const { return words_.at(token); }
-  /// Of a word that is no needle's name: people of the stories may be called alike.
   int64_t token(const std::string& word) const {
     const auto found = tokens_.find(word);
-    const bool unknown = found == tokens_.end() || is_name(found->second);
-    return unknown ? 0 : found->second;
+    return found == tokens_.end() ? 0 : found->second;
   }
   static int64_t digit(int64_t value) { return 1 + value; }
   static int64_t name(int64_t index) { return 11 + index; }
-  static bool is_name(int64_t token) {
-    return token >= name(0) && token < name(NeedleConfig::kNames);
-  }
 
  private:
   Vocabulary() {

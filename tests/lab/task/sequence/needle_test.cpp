@@ -114,17 +114,6 @@ TEST(Needle, TheNumberStandsAtItsDepthAtTheEndOfASentence) {
   }
 }
 
-// Some people of the stories are called Nora, which is also the name of a needle.
-TEST(Needle, NamesStandInNeedlesAlone) {
-  const Needle task({.kind = NeedleKind::kOne, .length = 400});
-  for (int64_t index = 0; index < 20; ++index) {
-    const std::string text = task.describe(split_seed(1, Split::kTraining), index)["text"];
-    if (read_text(text).asked != "Nora") {
-      EXPECT_EQ(text.find("Nora"), std::string::npos) << index;
-    }
-  }
-}
-
 TEST(Needle, LevelsAreWhatTheStrategiesScore) {
   const Needle task({.kind = NeedleKind::kSeveral, .length = 100, .needles = 4});
   double right = 0, asked = 0;
