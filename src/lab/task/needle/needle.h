@@ -49,8 +49,9 @@ struct NeedleConfig {
 /// model completes digit by digit. Several numbers of one name are told by "A secret number of …"
 /// and asked by "The secret numbers of … are".
 ///
-/// A token is a word, a punctuation mark, a digit or a name; names occur nowhere else. Words that
-/// are not among the stories' most frequent ones are one token, "…".
+/// A token is a word, a punctuation mark, a digit or a name; names occur nowhere else, but for
+/// Nora, who is in some stories, too. Words that are not among the stories' most frequent ones are
+/// one token, "…".
 class Needle : public ConfiguredTask<NeedleConfig> {
  public:
   /// Throws UsageError on a length that has no room for needles and question, on needles and depths
