@@ -229,6 +229,8 @@ TEST(Tokenizer, RefusesDamage) {
   EXPECT_THAT(changed("/added_tokens", {{{"id", 7}, {"content", "new"}}}), HasSubstr("the id 7"));
   EXPECT_THAT(changed("/added_tokens", {{{"id", 259}, {"content", "é"}}}),
               HasSubstr("and another token too"));
+  EXPECT_THAT(changed("/added_tokens", {{{"id", 0xE9}, {"content", "é"}}}),
+              HasSubstr("no token for the byte 0xE9"));
   EXPECT_THAT(changed("/added_tokens", {{{"id", 259}, {"content", ""}}}), HasSubstr("no content"));
   EXPECT_THAT(message_of<DataError>([] { Tokenizer::parse(std::string(200, '['), "file"); }),
               HasSubstr("nested deeper"));
@@ -296,6 +298,9 @@ TEST(Tokenizer, SavesAddedTokensOfAnyName) {
     json["added_tokens"].push_back(
         {{"id", 300 + json["added_tokens"].size()}, {"content", name}, {"special", true}});
   const auto tokenizer = parsed(json);
+  const Json saved = Json::parse(tokenizer.to_json());
+  for (const Json& token : saved["added_tokens"])  // where other programs look for its id
+    EXPECT_EQ(saved["model"]["vocab"][token["content"].get<std::string>()], token["id"]) << token;
   const auto again = Tokenizer::parse(tokenizer.to_json(), "file");
   EXPECT_EQ(again.digest(), tokenizer.digest());
   const std::string text = "abc«sep»été \n\n<|plain|>two words🙂";

@@ -85,9 +85,9 @@ def test_texts_up_to_a_stop_string(harness):
     stop = greedy[6:8]
     whole, stopped, drawn = lm.generate_until(
         [
-            request("And", {"until": [], "max_gen_toks": 12}),
+            request("And", {"until": [], "max_gen_toks": 12, "max_tokens": 5}),
             request("And", {"until": stop, "max_gen_toks": 12, "temperature": 0.7, "do_sample": False}),
-            request("And", {"max_gen_toks": 12, "temperature": 0.7, "seed": 3, "do_sample": True}),
+            request("And", {"max_new_tokens": 12, "temperature": 0.7, "seed": 3, "do_sample": True}),
         ]
     )
     assert whole == greedy and stopped == greedy[: greedy.index(stop)]

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -25,6 +26,22 @@ struct ImportOptions {
   std::optional<int64_t> heads, window;
 };
 
+/// Throws DataError where the configuration of a GPT-2 tells of another network: its tensors have
+/// the same names and shapes.
+void check_computes_as_gpt2(const nlohmann::json& json, const std::string& file) {
+  const std::pair<const char*, nlohmann::json> expected[] = {
+      {"model_type", {"gpt2"}},
+      {"activation_function", {"gelu_new", "gelu_pytorch_tanh", "gelu_fast"}},
+      {"layer_norm_epsilon", {1e-5}},
+      {"scale_attn_weights", {true}},
+      {"scale_attn_by_inverse_layer_idx", {false}}};
+  for (const auto& [name, values] : expected)
+    if (const auto found = json.find(name);
+        found != json.end() && std::ranges::find(values, *found) == values.end())
+      throw DataError(file, "{} is {}, only networks with {} can be imported", name,
+                      config::shown(*found), values.front().dump());
+}
+
 /// A folder as Hugging Face has it: what lies beside the weights.
 void read_folder(ImportOptions& options, std::map<std::string, int64_t>& sizes) {
   const std::filesystem::path folder = options.weights;
@@ -34,6 +51,7 @@ void read_folder(ImportOptions& options, std::map<std::string, int64_t>& sizes) 
     for (const auto& [ours, theirs] : {std::pair("heads", "n_head"), {"window", "n_positions"}})
       if (const auto found = json.find(theirs); found != json.end() && found->is_number_integer())
         sizes[ours] = found->get<int64_t>();
+    if (options.from == "gpt2") check_computes_as_gpt2(json, file.native());
   }
   const bool has_tokenizer = std::filesystem::exists(folder / "tokenizer.json") ||
                              std::filesystem::exists(folder / "merges.txt");

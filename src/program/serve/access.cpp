@@ -62,7 +62,9 @@ bool Access::has_key(const Request& request) const {
 }
 
 std::optional<Response> Access::refusal(const Request& request) const {
-  if (const std::string host = request.header("Host"); !is_own_host(host))
+  // A client of HTTP/1.0 need not name the Host; browsers always do.
+  if (const std::string host = request.header("Host");
+      request.headers.contains("Host") && !is_own_host(host))
     return ApiError(403,
                     "the Host is '{}', expected localhost, an address, or a name given with "
                     "--allowed-host",

@@ -208,6 +208,11 @@ WritingOptions Completion::writing(const ReadPrompt& prompt) const {
   WritingOptions options = request_.writing;
   options.token_bytes = store::bytes_after(model_->tokenizer, prompt.rest);
   if (!options.ignore_end) options.end_of_text = model_->tokenizer.end_of_text();
+  if (const auto longest = model_->engine->longest_text(); longest && !request_.limited) {
+    // The last token that is written is not read.
+    const int64_t room = *longest + 1 - std::ssize(prompt.tokens);
+    options.max_tokens = std::clamp<int64_t>(room, 1, options.max_tokens);
+  }
   return options;
 }
 

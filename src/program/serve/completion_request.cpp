@@ -170,6 +170,7 @@ CompletionRequest completion_request(const json& body) {
         .about("suffix");
   request.prompts = prompts_of(fields);
   request.writing.max_tokens = kDefaultTokens;
+  request.limited = fields.has("max_tokens");
   fields.read({{"max_tokens", "", &request.writing.max_tokens, config::at_least(0)},
                {"echo", "", &request.echo},
                {"logprobs", "", &request.logprobs, config::between(0, kMostLogprobs)},
@@ -195,6 +196,7 @@ CompletionRequest chat_request(const json& body) {
   const std::string limit =
       fields.has("max_completion_tokens") ? "max_completion_tokens" : "max_tokens";
   request.writing.max_tokens = kDefaultChatTokens;
+  request.limited = fields.has(limit);
   bool reports = false;
   std::optional<int64_t> alternatives;
   fields.read({{limit, "", &request.writing.max_tokens, config::at_least(0)},

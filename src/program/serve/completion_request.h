@@ -22,8 +22,9 @@ struct CompletionRequest {
   /// What the fields say of it: `ignore_end` is "ignore_eos", `alternatives` is `logprobs`; the
   /// seed is drawn if none is given.
   WritingOptions writing;
-  int64_t choices = 1;  ///< "n"
-  int64_t best_of = 1;  ///< candidates of each prompt, of which the best `choices` return
+  bool limited = false;  ///< whether it names the maximum of tokens; else they must also fit
+  int64_t choices = 1;   ///< "n"
+  int64_t best_of = 1;   ///< candidates of each prompt, of which the best `choices` return
   bool echo = false;
   std::optional<int64_t> logprobs;  ///< most probable tokens to report with each; none: no scores
   bool token_ids = false;           ///< reports them ("return_token_ids", as vLLM's server)

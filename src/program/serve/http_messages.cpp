@@ -55,7 +55,9 @@ std::optional<Response> refusal_of_head(const RequestHead& head) {
   const auto expected = head[http::field::expect];
   if (!expected.empty() && !beast::iequals(expected, "100-continue"))
     return refusal(417, "the only Expect that is supported is 100-continue");
-  if (head.count(http::field::host) > 1) return refusal(400, "the request has several Hosts");
+  if (const auto hosts = head.count(http::field::host);
+      hosts > 1 || (hosts == 0 && head.version() > 10))
+    return refusal(400, fmt::format("the request has {} Hosts, expected one", hosts));
   return std::nullopt;
 }
 

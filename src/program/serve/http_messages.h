@@ -27,7 +27,7 @@ Request request_of(const RequestHead& head, const std::string& client);
 
 /// The answer to a head that asks for what this server does not do, before its body is read: 415 to
 /// a compressed body, 501 to a Transfer-Encoding other than chunked, 417 to an Expect other than
-/// 100-continue, 400 to several Hosts.
+/// 100-continue, 400 to several Hosts and, of HTTP/1.1, to none.
 std::optional<Response> refusal_of_head(const RequestHead& head);
 
 /// The answer to a request that could not be read: 413, 431 or 400; none where the client broke

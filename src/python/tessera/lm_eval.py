@@ -15,6 +15,7 @@ from lm_eval.api.model import LM
 
 from tessera.model import load
 
+_LENGTH = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")  # the first that is given
 _SAMPLING = ("temperature", "top_k", "top_p", "seed")  # the harness has these names, too
 
 
@@ -69,7 +70,7 @@ class TesseraLM(LM):
                 sampling = {"temperature": 0}
             written = self.model.generate(
                 context,
-                max_tokens=how.get("max_gen_toks", 256),
+                max_tokens=next((how[name] for name in _LENGTH if how.get(name) is not None), 256),
                 stop=[stop] if isinstance(stop, str) else list(stop),
                 **sampling,
             )

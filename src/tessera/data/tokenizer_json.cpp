@@ -141,25 +141,28 @@ std::vector<std::string> place_tokens(const BpeFile& file, const NameToId& ids,
     if (!added.emplace(token.name, token.id).second)
       throw DataError(source, "the added token '{}' is there twice", token.name);
   for (const auto& [name, id] : file.vocabulary) {
-    const auto bytes = alphabet_to_bytes(name);
     const auto same = added.find(name);
-    if (same != added.end() && (same->second != id || bytes.value_or(name) != name))
+    if (same != added.end() && same->second != id)
       throw DataError(source, "'{}' is an added token and another token too", name);
-    if (same == added.end() && !bytes)
+    // The name of an added token is its text, even where it could be read in the alphabet.
+    const auto bytes = same == added.end() ? alphabet_to_bytes(name) : name;
+    if (!bytes)
       throw DataError(source, "token '{}' of id {} is not written in the byte-level alphabet", name,
                       id);
-    place_token(tokens, id, name, bytes.value_or(name), source);
+    place_token(tokens, id, name, *bytes, source);
   }
   for (const auto& token : file.added_tokens)
     if (!ids.contains(token.name)) place_token(tokens, token.id, token.name, token.name, source);
   return tokens;
 }
 
-std::array<int32_t, 256> find_bytes(const NameToId& ids, const std::string& source) {
+std::array<int32_t, 256> find_bytes(const NameToId& ids, const std::vector<std::string>& tokens,
+                                    const std::string& source) {
   std::array<int32_t, 256> byte_ids;
   for (int byte = 0; byte < 256; ++byte) {
-    const auto found = ids.find(bytes_to_alphabet(std::string(1, static_cast<char>(byte))));
-    if (found == ids.end())
+    const std::string text(1, static_cast<char>(byte));
+    const auto found = ids.find(bytes_to_alphabet(text));
+    if (found == ids.end() || tokens[found->second] != text)
       throw DataError(source, "has no token for the byte 0x{:02X}; it is not a byte-level BPE",
                       byte);
     byte_ids[byte] = found->second;
@@ -191,7 +194,7 @@ std::vector<BpeModel::Merge> resolve_merges(const BpeFile& file, const NameToId&
 TokenizerContent build_bpe(BpeFile file, const std::string& source) {
   NameToId ids(file.vocabulary.begin(), file.vocabulary.end());
   std::vector<std::string> tokens = place_tokens(file, ids, source);
-  const auto byte_ids = find_bytes(ids, source);
+  const auto byte_ids = find_bytes(ids, tokens, source);
   auto merges = resolve_merges(file, ids, tokens, source);
   // Plain text must not become a special token by being one whole pre-token.
   std::vector<std::string> plain = tokens;

@@ -47,10 +47,9 @@ std::string write_hugging_face(const TokenizerContent& content, const BpeModel& 
   for (const auto& bytes : content.tokens) written.push_back(bytes_to_alphabet(bytes));
   std::vector<std::string> added, vocabulary, merges;
   for (const auto& token : content.added_tokens) {
-    // In the vocabulary a name is bytes in the byte-level alphabet; one that reads as others there,
-    // such as "«sep»", stands among the added tokens alone.
-    const bool means_itself = alphabet_to_bytes(token.name) == token.name;
-    written[token.id] = means_itself ? token.name : "";
+    // Hugging Face's library looks its id up in the vocabulary, and counts on from there if it is
+    // missing.
+    written[token.id] = token.name;
     added.push_back(write_added_token(token));
   }
   for (size_t id = 0; id < written.size(); ++id)

@@ -298,6 +298,14 @@ TEST_F(Workplace, ImportsAFolderOfHuggingFaceWithItsHeadsAndTokenizer) {
   done({"import", "--from", "gpt2", "--weights", path("hub"), "--out", path("imported")});
   EXPECT_EQ(json::parse(read_file(path("imported/config.json")))["heads"], 4);
   done({"generate", "--model", path("imported"), "--prompt", "abc", "--max-tokens", "3"});
+
+  for (const std::string other :
+       {R"("activation_function": "relu")", R"("scale_attn_by_inverse_layer_idx": true)"}) {
+    write_text(path("hub/config.json"), "{" + other + "}");
+    expect_refused(
+        tessera({"import", "--from", "gpt2", "--weights", path("hub"), "--out", path("other")}), 3,
+        "hub/config.json: " + other.substr(1, other.find('"', 1) - 1) + " is ");
+  }
 }
 
 }  // namespace

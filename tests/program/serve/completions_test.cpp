@@ -34,6 +34,23 @@ Generation written(LanguageModel& model, const std::string& prompt, int64_t toke
   return generate(model, {{ids_of_text(prompt), sequence}}, options).front();
 }
 
+// Chat programs name no limit and expect what fits into the model's window.
+TEST(Completions, TextsWithoutALimitEndAtTheWindow) {
+  TinyService tiny;
+  const auto tokens = [&](const std::string& path, Json body) {
+    const Json reply = tiny.json(tiny.post(path, body));
+    EXPECT_EQ(reply["choices"][0]["finish"], "max_tokens") << reply;
+    return reply["usage"]["total_tokens"].get<int64_t>();
+  };
+  const Json message = {{"role", "user"}, {"content", "the king said"}};
+  EXPECT_EQ(tokens("/v1/chat/completions",
+                   {{"model", "gpt"}, {"messages", Json::array({message})}, {"ignore_eos", true}}),
+            kGptWindow + 1);  // the last token is not read
+  const std::string prompt(60, 'a');
+  EXPECT_EQ(tokens("/v1/completions", {{"model", "gpt"}, {"prompt", prompt}, {"ignore_eos", true}}),
+            kGptWindow + 1);
+}
+
 // As EleutherAI's lm-evaluation-harness (4e7e0d4, local-completions) asks for log-likelihoods.
 TEST(Completions, ScoresAreWhatTheHarnessAsksFor) {
   TinyService tiny;

@@ -127,8 +127,9 @@ TEST(Server, StrangersAreRefused) {
   EXPECT_EQ(status(host, "/health"), 200);
   EXPECT_EQ(status("Host: LOCALHOST\r\nauthorization: bearer other\r\n"), 200);
   const std::string key = "Authorization: Bearer secret\r\n";
+  EXPECT_EQ(running.ask("GET /v1/models HTTP/1.0\r\n" + key + "\r\n").status, 200);
   EXPECT_EQ(status(key + "Host: evil.example\r\n"), 403);
-  EXPECT_EQ(status(key), 403);  // no Host
+  EXPECT_EQ(status(key), 400);  // no Host
   EXPECT_EQ(status(key + "Host: tessera.example\r\n"), 200);
   EXPECT_EQ(status(key + "Host: [::1]:8080\r\n"), 200);
   EXPECT_EQ(status(key + host + "Origin: https://evil.example\r\n"), 403);
