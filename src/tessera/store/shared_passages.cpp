@@ -4,11 +4,13 @@
 #include <deque>
 #include <functional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 
+#include "tessera/base/checksum.h"
 #include "tessera/store/detail/word_alignment.h"
 #include "tessera/store/text_search.h"
 
@@ -92,7 +94,14 @@ class SoughtPassages {
   }
   /// How many words of the documents are in what was found in another one.
   int64_t words_in(const Found& found, int64_t document) {
-    int64_t words = 0;
+    std::vector<size_t> hashes;
+    for (const auto& [hash, length] : found) hashes.push_back(hash);
+    std::ranges::sort(hashes);
+    Checksum sum;
+    sum.add(std::as_bytes(std::span(hashes)));
+    const auto [known, is_new] = words_of_.try_emplace(sum.hex());
+    int64_t& words = known->second;
+    if (!is_new) return words;
     for (const auto& [hash, length] : found)
       for (auto [end, last] = ends_.equal_range(hash); end != last; ++end)
         for (size_t word = end->second - length; word < end->second; ++word)
@@ -106,6 +115,9 @@ class SoughtPassages {
   std::set<size_t> lengths_;                      // the shortest first
   std::unordered_multimap<size_t, size_t> ends_;  // of each window: where its last word ends
   std::vector<int64_t> found_in_;                 // of each word: the last document that has it
+  /// What words_in() has said, by the checksum of what was found: all letters that end with one
+  /// text have the same.
+  std::unordered_map<std::string, int64_t> words_of_;
 };
 
 }  // namespace
