@@ -1,5 +1,7 @@
 #include "tessera/store/shared_passages.h"
 
+#include <map>
+
 #include "tests/store/small_stores.h"
 
 namespace tessera::store {
@@ -68,6 +70,26 @@ TEST_F(StoreTest, TheShareCountsWhatIsAskedForNotHowOftenItIsRepeated) {
   EXPECT_EQ(found[0].words, 36);
   EXPECT_EQ(found[1].words, 12);
   for (const SharedPassages& passages : found) EXPECT_EQ(passages.share, 24.0 / 26);
+}
+
+TEST_F(StoreTest, DocumentsThatShareTheSamePassagesHaveTheSameShare) {
+  const std::string first = "one two three four five six seven eight nine ten eleven twelve. ";
+  const std::string second = "a b c d e f g h i j k l. ";
+  memorize(store(), "asked", first + second + "\n");  // 24 words
+  memorize(store(), "both", second + "But " + first + "\n");
+  memorize(store(), "first", first + "\n");
+  memorize(store(), "too", "Or " + second + "and " + first + "\n");
+  memorize(store(), "second", "He says: " + second + "\n");
+  memorize(store(), "first too", "She says: " + first + "\n");
+  const MemoStore opened(store());
+  std::map<std::string, double> shares;
+  for (const auto& passages :
+       shared_passages(opened.ledger(), opened.tokenizer(), {opened.ledger().get("asked")},
+                       [](int64_t, int64_t) {}))
+    shares[passages.document] = passages.share;
+  EXPECT_EQ(shares,
+            (std::map<std::string, double>{
+                {"both", 1}, {"first", 0.5}, {"first too", 0.5}, {"second", 0.5}, {"too", 1}}));
 }
 
 }  // namespace

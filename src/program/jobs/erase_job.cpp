@@ -7,8 +7,10 @@
 #include <ctime>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include "program/jobs/glob.h"
 #include "tessera/base/error.h"
@@ -127,25 +129,30 @@ void forget(const fs::path& store, const std::vector<Forget::Answer>& documents,
 constexpr std::string_view kForgottenOnly =
     "; the documents are forgotten, but no certificate was written";
 
-/// Throws UsageError where a document that stays has the text of one that goes.
-void refuse_twins(const MemoStore& store, const std::vector<StoredDocument>& go) {
-  const auto digest_of = [&](const StoredDocument& document) {
-    return store::known_details(store.ledger(), store.tokenizer(), document).digest;
-  };
-  std::map<std::string, std::string> going;  // ids by digests
-  std::set<std::string> ids;
-  for (const StoredDocument& document : go) {
-    going[digest_of(document)] = document.id;
-    ids.insert(document.id);
-  }
+/// A document that has the text of one that is erased, and the id of that one. go: is erased, too.
+std::optional<std::pair<std::string, std::string>> twin_of(
+    const MemoStore& store, const std::vector<store::ErasedDocument>& erased,
+    const std::set<std::string>& go) {
+  std::map<std::string, std::string> ids;  // by digests
+  for (const store::ErasedDocument& document : erased) ids[document.digest] = document.id;
   for (const StoredDocument& document : store.ledger().documents()) {
-    if (ids.contains(document.id)) continue;
-    if (const auto twin = going.find(digest_of(document)); twin != going.end())
-      throw UsageError(
-          "'{}' has the same text as '{}' and would stay, so no certificate could hold; forget "
-          "it, too",
-          document.id, twin->second);
+    if (go.contains(document.id)) continue;
+    const auto details = store::known_details(store.ledger(), store.tokenizer(), document);
+    if (const auto twin = ids.find(details.digest); twin != ids.end())
+      return std::pair(document.id, twin->second);
   }
+  return {};
+}
+
+/// Throws UsageError where a document that stays has the text of one that goes.
+void refuse_twins(const MemoStore& store, const std::vector<store::ErasedDocument>& erased) {
+  std::set<std::string> go;
+  for (const store::ErasedDocument& document : erased) go.insert(document.id);
+  if (const auto twin = twin_of(store, erased, go))
+    throw UsageError(
+        "'{}' has the same text as '{}' and would stay, so no certificate could hold; forget "
+        "it, too",
+        twin->first, twin->second);
 }
 
 /// Looks for what is left of the documents. They are forgotten, whatever becomes of this.
@@ -154,6 +161,10 @@ void look_for_remains(const fs::path& store, store::Remains& remains, store::Cer
   try {
     {
       const MemoStore after(store);
+      if (const auto twin = twin_of(after, shown.erased, {}))
+        throw std::runtime_error(fmt::format(
+            "another process has memorized the text of '{}' meanwhile, as '{}'; forget that, too",
+            twin->second, twin->first));
       on_news.begins(Verify::kDoing);
       shown.digest_after = after.digest();
       const store::Verification verified = store::verify(after, on_progress);
@@ -213,7 +224,7 @@ Erase::Answer Erase::run(const fs::path& store, const OnNews& on_news,
       shown.erased.push_back(store::erased_document(before, document));
       remains.add(before, document);
     }
-    if (!certificate.empty()) refuse_twins(before, documents);
+    if (!certificate.empty()) refuse_twins(before, shown.erased);
     on_news.begins("Comparing documents");
     answer.shared =
         store::shared_passages(before.ledger(), before.tokenizer(), documents, on_progress);

@@ -228,12 +228,13 @@ namespace {
 constexpr size_t kLongestName = 200;   // bytes of a file's name, of 255
 constexpr size_t kLongestPath = 1900;  // of its path, of 4095; so it has less than 1000 folders
 
-/// Whether it leads to a file below a folder, and nowhere else.
+/// Whether it leads to a file below a folder, and nowhere else, that is found there again: hidden
+/// files and folders are left out where a folder is read.
 bool is_below(const fs::path& path) {
-  return path.is_relative() && path.has_filename() && *path.begin() != ".." && path != "." &&
-         path.native().size() <= kLongestPath &&
-         std::ranges::all_of(
-             path, [](const fs::path& name) { return name.native().size() <= kLongestName; });
+  return path.is_relative() && path.has_filename() && path.native().size() <= kLongestPath &&
+         std::ranges::all_of(path, [](const fs::path& name) {
+           return name.native().size() <= kLongestName && !name.native().starts_with('.');
+         });
 }
 
 /// An id as the name of one file: a slash is %2F, a dot %2E.

@@ -154,9 +154,11 @@ struct Export {
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     field("out", out, "the file to write the memory to");
-    field("texts", texts,
-          "a new folder to write every document to, as a file named by its id; an id that leads "
-          "outside the folder, such as ../notes, becomes a safe name, which is printed");
+    field(
+        "texts", texts,
+        "a new folder to write every document to, as a file named by its id; an id that leads "
+        "outside the folder, such as ../notes, or to a hidden file becomes another name, which is "
+        "printed");
   }
 
   struct Answer {

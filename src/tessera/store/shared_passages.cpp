@@ -67,10 +67,10 @@ class SoughtPassages {
 
   /// Adds those of a document.
   void add(const Ledger& ledger, const Tokenizer& tokenizer, const StoredDocument& document) {
-    size_t end = found_in_.size();
+    size_t end = windows_of_.size();
     for_each_word(ledger, tokenizer, document,
-                  [&](const RecentWords&, int64_t) { found_in_.push_back(kNone); });
-    const size_t length = std::min(kShortestPassage, found_in_.size() - end);
+                  [&](const RecentWords&, int64_t) { windows_of_.push_back(0); });
+    const size_t length = std::min(kShortestPassage, windows_of_.size() - end);
     if (length == 0) return;
     lengths_.insert(length);
     for_each_word(ledger, tokenizer, document, [&](const RecentWords& last, int64_t) {
@@ -78,7 +78,7 @@ class SoughtPassages {
       if (last.size() >= length) ends_.emplace(last.hash(length), end);
     });
   }
-  int64_t words() const { return std::ssize(found_in_); }
+  int64_t words() const { return std::ssize(windows_of_); }
 
   /// How many of these words, the last ones, are in a passage that ends with them; 0 if none does.
   size_t length_at(const RecentWords& last, Found& found) const {
@@ -90,22 +90,35 @@ class SoughtPassages {
     }
     return longest;
   }
-  /// How many words of the documents are in what was found in another one.
-  int64_t words_in(const Found& found, int64_t document) {
-    int64_t words = 0;
+  /// How many words of the documents are in what was found in another one. Only what was not found
+  /// in the one before, or is not found again, is looked at: many letters may end with one text.
+  int64_t words_in(const Found& found) {
+    std::erase_if(counted_, [&](const auto& window) {
+      const bool is_gone = !found.contains(window.first);
+      if (is_gone) count(window.first, window.second, -1);
+      return is_gone;
+    });
     for (const auto& [hash, length] : found)
-      for (auto [end, last] = ends_.equal_range(hash); end != last; ++end)
-        for (size_t word = end->second - length; word < end->second; ++word)
-          words += std::exchange(found_in_[word], document) != document;
-    return words;
+      if (counted_.emplace(hash, length).second) count(hash, length, 1);
+    return words_found_;
   }
 
  private:
-  static constexpr int64_t kNone = -1;
+  /// Counts a window's words, or, with a change of -1, no longer.
+  void count(size_t hash, size_t length, int change) {
+    for (auto [end, last] = ends_.equal_range(hash); end != last; ++end)
+      for (size_t word = end->second - length; word < end->second; ++word) {
+        words_found_ -= windows_of_[word] > 0;
+        windows_of_[word] += change;
+        words_found_ += windows_of_[word] > 0;
+      }
+  }
 
   std::set<size_t> lengths_;                      // the shortest first
   std::unordered_multimap<size_t, size_t> ends_;  // of each window: where its last word ends
-  std::vector<int64_t> found_in_;                 // of each word: the last document that has it
+  std::vector<int> windows_of_;                   // of each word: how many counted ones have it
+  Found counted_;
+  int64_t words_found_ = 0;  // in the counted windows
 };
 
 }  // namespace
@@ -138,8 +151,8 @@ std::vector<SharedPassages> shared_passages(const Ledger& ledger, const Tokenize
       }
     });
     if (passages.words == 0) continue;
-    passages.share = static_cast<double>(sought.words_in(windows, all[n].number)) /
-                     static_cast<double>(sought.words());
+    passages.share =
+        static_cast<double>(sought.words_in(windows)) / static_cast<double>(sought.words());
     found.push_back(std::move(passages));
   }
   on_progress(std::ssize(all), std::ssize(all));

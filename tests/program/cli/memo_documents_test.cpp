@@ -417,21 +417,23 @@ TEST_F(MemoDocuments, AnIdThatIsNoPathBelowAFolderIsExportedUnderAnotherName) {
       {"./old", "%2E%2Fold"},         // the same path
       {"old%2Flamb", "old%2Flamb~"},  // a name that was given to another one
       {std::string(300, 'n'), std::string(200, 'n')},
+      {".tesseraignore", "%2Etesseraignore"},  // hidden files are not read
+      {"a/.b/c", "a%2F%2Eb%2Fc"},
       {"a/b/../c", "a/c"}};
-  for (const char* id :
-       {"../../x", "/etc/x", ".", "x/", "old", "old/lamb", "./old", "old%2Flamb", "a/b/../c"})
+  for (const char* id : {"../../x", "/etc/x", ".", "x/", "old", "old/lamb", "./old", "old%2Flamb",
+                         ".tesseraignore", "a/.b/c", "a/b/../c"})
     done({"memorize", store, path("poems/raven"), "--id", id});
   done({"memorize", store, path("poems/raven"), "--id", std::string(300, 'n')});
   const Outcome run = memo({"export", store, "--texts", path("below/out")});
   EXPECT_EQ(run.status, 0) << run.err;
-  EXPECT_THAT(run.out, HasSubstr("10 documents, "));
+  EXPECT_THAT(run.out, HasSubstr("12 documents, "));
   EXPECT_THAT(run.err, HasSubstr("'../../x' is written to %2E%2E%2F%2E%2E%2Fx: its id cannot"));
   EXPECT_THAT(run.err, Not(HasSubstr("'old' is written")));
   for (const auto& [id, name] : names)
     EXPECT_EQ(read_file(path("below/out/" + name)), kRaven) << id;
   EXPECT_FALSE(std::filesystem::exists(path("x")));
   const auto made = json({"export", store, "--texts", path("json")});
-  EXPECT_EQ(made["renamed"].size(), 8u);
+  EXPECT_EQ(made["renamed"].size(), 10u);
   EXPECT_EQ(made["renamed"][0], config::Json({{"id", "../../x"}, {"file", names.at("../../x")}}));
 }
 

@@ -381,6 +381,17 @@ TEST_F(StoreJobs, ACertificateIsRefusedWhereTheSameTextStays) {
   EXPECT_TRUE(erase.run(store(), kSilent).certificate);
 }
 
+TEST_F(StoreJobs, NoCertificateIsWrittenWhereTheTextComesAgainMeanwhile) {
+  const Erase erase{.ids = {"raven"}, .certificate = (folder_ / "raven.json").native()};
+  const Erase::OnNews on_news{[&](const Erase::Answer&) {
+    store::memorize(store(), "twin", "The raven sat\nabove the Door.\n");
+  }};
+  EXPECT_THAT(message_of<std::runtime_error>([&] { erase.run(store(), on_news, kSilent); }),
+              AllOf(HasSubstr("the text of 'raven' meanwhile, as 'twin'"),
+                    HasSubstr("forgotten, but no certificate was written")));
+  EXPECT_FALSE(std::filesystem::exists(erase.certificate));
+}
+
 TEST_F(StoreJobs, NoCertificateIsMadeOfWhatWasForgottenEarlier) {
   { MemoWriter(store()).forget("raven"); }
   Erase erase{.ids = {"raven"}, .certificate = (folder_ / "raven.json").native()};
