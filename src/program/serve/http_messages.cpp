@@ -1,11 +1,13 @@
 #include "program/serve/http_messages.h"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <boost/asio/error.hpp>
 #include <boost/beast/core/error.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/write.hpp>
+#include <ctime>
 #include <sstream>
 #include <string_view>
 
@@ -81,6 +83,8 @@ std::string head_of(const Response& response, const RequestHead& head, std::opti
   http::response_header<> fields;
   fields.version(head.version());
   fields.result(static_cast<unsigned>(response.status));
+  fields.set(http::field::date,
+             fmt::format("{:%a, %d %b %Y %H:%M:%S GMT}", fmt::gmtime(std::time(nullptr))));
   if (response.status != 204) fields.set(http::field::content_type, response.content_type);
   for (const auto& [name, value] : response.headers) fields.set(name, value);
   if (chunked)

@@ -197,6 +197,7 @@ TEST(HostileRequests, MethodsThatAreRare) {
   const Answer head = client.answer(true), get = client.answer(), options = client.answer();
   EXPECT_EQ(head.status, 200);
   EXPECT_EQ(head.header("Content-Length"), std::to_string(get.body.size()));
+  EXPECT_THAT(get.header("Date"), testing::MatchesRegex("..., .. ... .... ..:..:.. GMT"));
   EXPECT_EQ(get.body, "answer to /a");
   EXPECT_EQ(options.status, 200);
   Running running;
