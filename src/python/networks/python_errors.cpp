@@ -11,7 +11,6 @@ namespace tessera::python {
 void throw_python_error() {
   const pybind11::gil_scoped_acquire gil;
   set_python_error(std::current_exception());
-  if (PyErr_Occurred() == nullptr) throw;
   python_error error;
   error.persist();
   throw error;

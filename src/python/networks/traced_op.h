@@ -3,6 +3,8 @@
 #include <torch/library.h>
 
 #include <string>
+#include <utility>
+
 #include "python/networks/python_errors.h"
 
 namespace tessera::python {
