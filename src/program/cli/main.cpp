@@ -52,6 +52,7 @@ void end_without_a_mapped_file(int) {
 int main(int argc, char** argv) {
   std::signal(SIGBUS, end_without_a_mapped_file);
   std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit on file sizes is an error, no crash
+  std::signal(SIGCHLD, SIG_DFL);  // whoever ignored it would ignore how pdftotext ended, too
   tessera::cli::set_library_environment();
   const char* library = is_light(argc, argv) ? "libtessera_cli.so" : "libtessera_model_cli.so";
   void* verbs = load(library);

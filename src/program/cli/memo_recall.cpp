@@ -198,7 +198,9 @@ void add_memo_recall(Verb& memo) {
 }
 
 void add_memo_ask(Verb& memo) {
-  add_verb(memo, std::make_shared<RecallCommand<jobs::Ask>>(), run_ask);
+  add_verb(memo, std::make_shared<RecallCommand<jobs::Ask>>(), run_ask).footer([] {
+    return "Without --prompts the texts are read from standard input, one a line.";
+  });
 }
 
 }  // namespace tessera::cli

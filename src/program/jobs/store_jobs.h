@@ -66,10 +66,7 @@ struct Ask : store::RecallOptions {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("prompts", prompts,
-          "texts to continue; if none is given, the verb reads them from standard input, one "
-          "a line",
-          config::required());
+    field("prompts", prompts, "texts to continue", config::required());
     RecallOptions::visit_fields(field);
   }
 

@@ -214,7 +214,8 @@ Json Server::result_of(const Message& request) {
     throw invalid_params(fmt::format(
         "'_meta' must name the revision in '{}'; or begin with initialize", kVersionKey));
   if (method == "tools/call") return completed(call(request), self_contained);
-  if (method == "tools/list") return completed(list(), self_contained, Caching::kAllowed);
+  if (method == "tools/list")
+    return completed(list(request.params), self_contained, Caching::kAllowed);
   if (self_contained && method == "server/discover")
     return completed({{"supportedVersions", Json::array({kRevision})},
                       {"capabilities", capabilities()},
@@ -233,7 +234,10 @@ Json Server::result_of(const Message& request) {
                       fmt::format("there is no method '{}'", method.substr(0, 60)));
 }
 
-Json Server::list() const {
+/// All tools are on the first page, which has no cursor.
+Json Server::list(const nlohmann::json& params) const {
+  if (!params.value("cursor", nlohmann::json()).is_null())
+    throw invalid_params("there is no 'cursor': the list has one page");
   Json tools = Json::array();
   for (const Tool& tool : tools_) tools.push_back(json_of(tool));
   return {{"tools", std::move(tools)}};

@@ -37,7 +37,7 @@ class Server {
   void look_up();
   void answer(const Message& request);
   config::Json result_of(const Message& request);
-  config::Json list() const;
+  config::Json list(const nlohmann::json& params) const;
   config::Json subscription(const Message& request);
   config::Json call(const Message& request);
 

@@ -104,6 +104,19 @@ TEST_F(ExecutableOnTexts, DoesWhatTheVerbsDo) {
   EXPECT_THAT(full.err, HasSubstr("File too large"));
 }
 
+/// Such a parent leaves the program without the exit status of pdftotext.
+TEST_F(ExecutableOnTexts, ReadsAPdfAlsoFromAParentThatIgnoresItsChildren) {
+  write_text(path("a.pdf"), "%PDF-1.4");
+  write_text(path("pdftotext"), "#!/bin/sh\necho the cat sees the river\n");
+  std::filesystem::permissions(path("pdftotext"), std::filesystem::perms::owner_all);
+  done({"memo", "create", path("store"), "--dimension", "64"});
+  const Outcome run =
+      Process({"/usr/bin/env", "--ignore-signal=CHLD", "PATH=" + path(".") + ":/usr/bin:/bin",
+               test::build_folder() / "tessera", "memo", "memorize", path("store"), path("a.pdf")})
+          .wait();
+  EXPECT_EQ(run.status, 0) << run.err;
+}
+
 /// The server has mapped the store's matrix, which the first question reads.
 TEST_F(ExecutableOnTexts, SaysThatAMappedFileWasShortened) {
   const std::string store = path("store");

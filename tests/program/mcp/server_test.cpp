@@ -132,6 +132,7 @@ TEST(McpServer, ErrorsOfTheProtocolHaveTheirCodes) {
   EXPECT_EQ(code_of({R"({"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":)"
                      R"({"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}})"}),
             -32602);  // without the client's capabilities
+  EXPECT_EQ(code_of({request(1, "tools/list", {{"cursor", "a"}})}), -32602);
 }
 
 TEST(McpServer, AnUnknownRevisionIsToldTheKnownOnes) {
