@@ -111,7 +111,7 @@ const Program program("store/planned_error", "TEXTS…", [](const Words& words) 
              "planned", "measured", "s.e.", "ambiguous", "measured", "noise");
   for (const std::string& path : words) {
     const auto [documents, vocabulary] = documents_of(path);
-    const memo::BoundWindowPredictor predictor(documents, {4, 8, 16}, vocabulary, kProbes, 1);
+    const memo::BoundWindowPredictor predictor(documents, {.vocabulary = vocabulary}, kProbes, 1);
     const double floor = predictor.floor();
     const int64_t dimension = predictor.smallest_dimension(floor + kNoiseAllowed, 64);
     const Spread planned = predictor.error(dimension);

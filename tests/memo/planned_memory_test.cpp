@@ -64,7 +64,7 @@ double measured_error(const Documents& documents, int64_t dimension, uint64_t se
 }
 
 void expect_planned_error(const Documents& documents) {
-  const BoundWindowPredictor predictor(documents, {4, 8, 16}, kDifferentTokens, 1000, 1);
+  const BoundWindowPredictor predictor(documents, {.vocabulary = kDifferentTokens}, 1000, 1);
   for (const int64_t dimension : {320, 448}) {
     const double predicted = predictor.error(dimension).mean;
     const double measured = measured_error(documents, dimension, 1);
@@ -80,7 +80,7 @@ TEST(PlannedMemory, ErrorIsWhatThePlanSaid) {
 TEST(PlannedMemory, ErrorOfRepetitiveTextIsPlannedToo) {
   constexpr int64_t kTokens = 2500;
   const Documents documents = {log_text(kTokens, 5)};
-  const BoundWindowPredictor predictor(documents, {4, 8, 16}, 1004, 500, 1);
+  const BoundWindowPredictor predictor(documents, {.vocabulary = 1004}, 500, 1);
   for (const int64_t dimension : {256, 320}) {
     const Spread planned = predictor.error(dimension);
     const double measured = measured_error(documents, dimension, 1, 1004);
@@ -97,8 +97,8 @@ TEST(PlannedMemory, ErrorOfSeveralShardsIsWhatThePlanSaid) {
   constexpr int64_t kPositions = 6000;
   const Documents documents = {chained_text(4000, 5), chained_text(1000, 6), chained_text(1000, 6)};
   for (const auto& [shards, dimension] : {std::pair{2, 320}, {4, 192}}) {
-    const BoundWindowPredictor predictor(documents, {4, 8, 16}, kDifferentTokens, kPositions, 1,
-                                         shards);
+    const BoundWindowPredictor predictor(
+        documents, {.shards = shards, .vocabulary = kDifferentTokens}, kPositions, 1);
     const Spread planned = predictor.error(dimension);
     std::vector<double> errors;
     for (const uint64_t seed : {1, 2, 3, 4})

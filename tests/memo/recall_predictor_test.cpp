@@ -67,7 +67,7 @@ TEST(TextPlan, OfDocumentsFollowsTheCode) {
   TextMemoryConfig config = kConfig;
   const SizePlan bound = plan_memory({text}, config, 1, choose);
   EXPECT_EQ(bound.dimension,
-            BoundWindowPredictor({text}, {2, 4}, 30, 2000, 1).smallest_dimension(0.2, 64));
+            BoundWindowPredictor({text}, kConfig, 2000, 1).smallest_dimension(0.2, 64));
   config.code = WindowCodeKind::kPaper;
   const SizePlan paper = plan_memory(
       {text}, config, 1, [](const RecallPredictor& predictor) { return predictor.plan_in(512); });

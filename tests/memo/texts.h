@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tessera/base/random.h"
+#include "tessera/memo/text_memory_config.h"
 #include "tessera/memo/window_code.h"
 
 namespace tessera::test {
@@ -17,6 +18,11 @@ inline std::vector<int32_t> random_tokens(uint64_t seed, size_t length, uint64_t
   std::vector<int32_t> tokens(length);
   for (int32_t& token : tokens) token = static_cast<int32_t>(random.below(vocabulary));
   return tokens;
+}
+
+/// The configuration of windows of `heads` tokens, and in each further layer of longer ones.
+inline memo::TextMemoryConfig windows_of(int32_t heads, int32_t layers, int64_t vocabulary) {
+  return {.heads = heads, .layers = layers, .vocabulary = vocabulary};
 }
 
 /// Tokens in pieces of this size; they must outlive them.

@@ -19,9 +19,7 @@ using namespace theory;
 
 constexpr int64_t kVocabulary = 1000, kHeads = 4;
 
-TextMemoryConfig windows_of(int32_t heads, int32_t layers, int64_t vocabulary) {
-  return {.heads = heads, .layers = layers, .vocabulary = vocabulary};
-}
+using test::windows_of;
 
 std::vector<int32_t> zipf_text(int64_t tokens, uint64_t seed) {
   const AssociationTask law = zipf_task(kVocabulary, 1, 1);

@@ -13,18 +13,10 @@ namespace tessera::memo {
 namespace {
 
 /// How often each token occurs, plus 1.
-std::vector<double> prior_of(const std::vector<std::vector<int32_t>>& documents,
-                             int64_t vocabulary) {
-  check_argument(vocabulary >= 1, "BoundWindowPredictor: vocabulary is {}, expected at least 1",
-                 vocabulary);
+std::vector<double> prior_of(const RecallPredictor::Documents& documents, int64_t vocabulary) {
   std::vector<double> prior(vocabulary, 1.0);
   for (const auto& document : documents)
-    for (const int32_t token : document) {
-      check_argument(token >= 0 && token < vocabulary,
-                     "BoundWindowPredictor: token {}, expected less than the vocabulary, {}", token,
-                     vocabulary);
-      prior[token] += 1;
-    }
+    for (const int32_t token : document) prior[token] += 1;
   return prior;
 }
 
@@ -36,22 +28,19 @@ std::span<const int32_t> window_before(std::span<const int32_t> document, int64_
 }  // namespace
 
 BoundWindowPredictor::BoundWindowPredictor(const Documents& documents,
-                                           std::vector<int64_t> window_lengths, int64_t vocabulary,
-                                           int64_t probes, uint64_t seed, int32_t shards)
-    : window_lengths_(std::move(window_lengths)),
-      vocabulary_(vocabulary),
+                                           const TextMemoryConfig& config, int64_t probes,
+                                           uint64_t seed)
+    : RecallPredictor(documents, config),
+      window_lengths_(window_lengths(config)),
+      vocabulary_(config.vocabulary),
       seed_(seed),
-      by_likelihood_(prior_of(documents, vocabulary)) {
-  check_argument(!window_lengths_.empty() && window_lengths_.front() >= 1 &&
-                     std::ranges::is_sorted(window_lengths_, std::less_equal()),
-                 "BoundWindowPredictor: window lengths must be at least 1 and ascend");
-  check_argument(shards >= 1, "BoundWindowPredictor: {} shards, expected at least 1", shards);
-  energies_.resize(shards);
+      energies_(config.shards),
+      by_likelihood_(prior_of(documents, config.vocabulary)) {
   const auto index = theory::parallel_runs(std::ssize(window_lengths_), [&](int64_t k) {
     return index_pairs(documents, window_lengths_[k]);
   });
   for (const auto& pairs : index) count_pairs(pairs);
-  for (const double energy : energies_) mean_energy_ += energy / shards;
+  for (const double energy : energies_) mean_energy_ += energy / config.shards;
   const auto places = choose_places(documents, probes);
   probes_ = theory::parallel_runs(std::ssize(places), [&](int64_t probe) {
     const Place& place = places[probe];
@@ -95,9 +84,6 @@ std::vector<BoundWindowPredictor::Place> BoundWindowPredictor::choose_places(
   int64_t places = 0;
   for (const auto& document : documents)
     ends.push_back(places += std::max<int64_t>(0, std::ssize(document) - shortest));
-  check_argument(places > 0,
-                 "BoundWindowPredictor: no document holds a window of {} and its next token",
-                 shortest);
   std::vector<Place> chosen;
   for (const int64_t place : choose(places, probes, seed_)) {
     const size_t document = std::ranges::upper_bound(ends, place) - ends.begin();

@@ -17,12 +17,10 @@ namespace tessera::memo {
 /// memory of several shards each window has the noise of its shard.
 class BoundWindowPredictor final : public RecallPredictor {
  public:
-  /// Indexes the documents' tokens and picks at most `probes` positions by `seed`. window_lengths:
-  /// in tokens, ascending. Throws UsageError on other lengths, on a token outside the
-  /// vocabulary, and if no document is longer than the shortest window.
-  BoundWindowPredictor(const std::vector<std::vector<int32_t>>& documents,
-                       std::vector<int64_t> window_lengths, int64_t vocabulary, int64_t probes,
-                       uint64_t seed, int32_t shards = 1);
+  /// Indexes the documents' tokens and picks at most `probes` positions by `seed`. config: its
+  /// heads, layers, shards and vocabulary are read. Throws as RecallPredictor does.
+  BoundWindowPredictor(const Documents& documents, const TextMemoryConfig& config, int64_t probes,
+                       uint64_t seed);
 
   int64_t associations() const override { return associations_; }
   int64_t probes() const override { return std::ssize(probes_); }
@@ -31,7 +29,6 @@ class BoundWindowPredictor final : public RecallPredictor {
   double floor() const override;
 
  private:
-  using Documents = std::vector<std::vector<int32_t>>;
   /// A pair as one document writes it.
   struct Pair {
     uint64_t window;  // its hash

@@ -1,6 +1,7 @@
 #include "tessera/memo/recall_predictor.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "tessera/base/consecutive.h"
 #include "tessera/base/error.h"
@@ -17,6 +18,27 @@ constexpr int64_t kWidest = 1000000;
 constexpr int64_t kDimensionStep = 64;  // dimensions of a text memory are multiples of it
 
 }  // namespace
+
+RecallPredictor::RecallPredictor(const Documents& documents, const TextMemoryConfig& config) {
+  check_argument(
+      config.heads >= 1 && config.layers >= 1 && config.layers <= 16 && config.shards >= 1,
+      "RecallPredictor: {} heads, {} layers and {} shards; at least 1 of each and at most 16 "
+      "layers",
+      config.heads, config.layers, config.shards);
+  check_argument(config.vocabulary >= 1, "RecallPredictor: vocabulary is {}, expected at least 1",
+                 config.vocabulary);
+  size_t longest = 0;
+  for (const auto& document : documents) {
+    longest = std::max(longest, document.size());
+    for (const int32_t token : document)
+      check_argument(token >= 0 && token < config.vocabulary,
+                     "RecallPredictor: token {}, expected less than the vocabulary, {}", token,
+                     config.vocabulary);
+  }
+  check_argument(std::cmp_greater(longest, config.heads),
+                 "RecallPredictor: no document holds a window of {} and its next token",
+                 config.heads);
+}
 
 int64_t RecallPredictor::smallest_dimension(double error_allowed, int64_t step) const {
   check_argument(step >= 1, "smallest_dimension: dimensions in steps of {}, expected at least 1",
@@ -66,15 +88,14 @@ double cost_of(int32_t shards, int64_t dimension) {
 
 }  // namespace
 
-SizePlan plan_memory(const std::vector<std::vector<int32_t>>& documents,
-                     const TextMemoryConfig& config, uint64_t seed, const SizeChoice& choose) {
+SizePlan plan_memory(const RecallPredictor::Documents& documents, const TextMemoryConfig& config,
+                     uint64_t seed, const SizeChoice& choose) {
   if (config.code == WindowCodeKind::kBound)
-    return choose(BoundWindowPredictor(documents, window_lengths(config), config.vocabulary,
-                                       kProbes, seed, config.shards));
+    return choose(BoundWindowPredictor(documents, config, kProbes, seed));
   return choose(WindowErrorPredictor(documents, config, kProbes, seed));
 }
 
-SizePlan plan_shards(const std::vector<std::vector<int32_t>>& documents, TextMemoryConfig& config,
+SizePlan plan_shards(const RecallPredictor::Documents& documents, TextMemoryConfig& config,
                      uint64_t seed, const SizeChoice& choose) {
   config.shards = 1;
   SizePlan best = plan_memory(documents, config, seed, choose);

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "tessera/base/statistics.h"
@@ -26,6 +25,8 @@ struct SizePlan {
 /// themselves, from a sample of their positions (probes).
 class RecallPredictor {
  public:
+  using Documents = std::vector<std::vector<int32_t>>;  ///< their tokens
+
   virtual ~RecallPredictor() = default;
 
   /// Pairs of a window and its next token that are written, of all window lengths.
@@ -48,6 +49,9 @@ class RecallPredictor {
 
  protected:
   RecallPredictor() = default;
+  /// Throws UsageError on heads, layers, shards or a vocabulary below 1, on more than 16 layers, on
+  /// a token outside the vocabulary, and if no document is longer than the shortest window.
+  RecallPredictor(const Documents& documents, const TextMemoryConfig& config);
   /// At most `probes` of the positions 0, 1, … below `positions`: all of them, or as many by
   /// chance.
   static std::vector<int64_t> choose(int64_t positions, int64_t probes, uint64_t seed);
@@ -58,14 +62,14 @@ using SizeChoice = std::function<SizePlan(const RecallPredictor&)>;
 
 /// The plan for a memory of these documents under config.code, in config.shards matrices, each of
 /// the dimension planned. seed: of the positions it looks at.
-SizePlan plan_memory(const std::vector<std::vector<int32_t>>& documents,
-                     const TextMemoryConfig& config, uint64_t seed, const SizeChoice& choose);
+SizePlan plan_memory(const RecallPredictor::Documents& documents, const TextMemoryConfig& config,
+                     uint64_t seed, const SizeChoice& choose);
 
 /// The same in the number of shards for which time times size is least (S d^2 numbers, to d^2 of
 /// which each pair is added), of 1, 4, 16, ..., 4096: one, if it has at most 2048 dimensions, else
 /// the first that makes matrices of at most 1024, or fewer, if more would cost more. One under the
 /// paper's code. config.shards becomes this number.
-SizePlan plan_shards(const std::vector<std::vector<int32_t>>& documents, TextMemoryConfig& config,
+SizePlan plan_shards(const RecallPredictor::Documents& documents, TextMemoryConfig& config,
                      uint64_t seed, const SizeChoice& choose);
 
 }  // namespace tessera::memo

@@ -109,7 +109,7 @@ memo::BoundWindowPredictor predictor_of(std::span<const int32_t> text, int64_t v
                                         int64_t probes, uint64_t seed) {
   return memo::BoundWindowPredictor(
       {{text.begin(), text.end()}},
-      memo::window_lengths({.heads = kTextHeads, .layers = kTextLayers}), vocabulary, probes, seed);
+      {.heads = kTextHeads, .layers = kTextLayers, .vocabulary = vocabulary}, probes, seed);
 }
 
 const std::vector<std::string> kRecallSeries = {"authors' way", "paper's code, pairs once",

@@ -5,7 +5,6 @@
 #include <map>
 #include <span>
 #include <unordered_map>
-#include <utility>
 
 #include "tessera/base/error.h"
 #include "tessera/base/statistics.h"
@@ -46,30 +45,6 @@ std::vector<int64_t> windows_within(int64_t longest, const TextMemoryConfig& con
   return windows;
 }
 
-void check_text(const std::vector<std::vector<int32_t>>& documents,
-                const TextMemoryConfig& config) {
-  check_argument(
-      config.heads >= 1 && config.layers >= 1 && config.layers <= 16,
-      "WindowErrorPredictor: {} heads and {} layers; at least 1 of each and at most 16 layers",
-      config.heads, config.layers);
-  check_argument(config.vocabulary >= 1,
-                 "WindowErrorPredictor: vocabulary is {}, expected at least 1", config.vocabulary);
-  size_t longest = 0, tokens = 0;
-  for (const auto& document : documents) {
-    longest = std::max(longest, document.size());
-    tokens += document.size();
-    for (const int32_t token : document)
-      check_argument(token >= 0 && token < config.vocabulary,
-                     "WindowErrorPredictor: token {}, expected less than the vocabulary, {}", token,
-                     config.vocabulary);
-  }
-  check_argument(std::cmp_greater(longest, config.heads),
-                 "WindowErrorPredictor: no document holds a window of {} and its next token",
-                 config.heads);
-  check_argument(tokens <= INT32_MAX, "WindowErrorPredictor: {} tokens, expected at most {}",
-                 tokens, INT32_MAX);
-}
-
 }  // namespace
 
 /// The documents' tokens, one after the other, and which of them write.
@@ -101,6 +76,8 @@ WindowErrorPredictor::Text::Text(const Documents& documents, const TextMemoryCon
     tokens.insert(tokens.end(), document.begin(), document.end());
     longest = std::max(longest, document.size());
   }
+  check_argument(tokens.size() <= INT32_MAX, "WindowErrorPredictor: {} tokens, expected at most {}",
+                 tokens.size(), INT32_MAX);
   windows = windows_within(longest, config);
   writers = theory::parallel_runs(std::ssize(windows),
                                   [&](int64_t layer) { return writers_of(windows[layer]); });
@@ -121,8 +98,7 @@ std::vector<int32_t> WindowErrorPredictor::Text::writers_of(int64_t window) cons
 WindowErrorPredictor::WindowErrorPredictor(const Documents& documents,
                                            const TextMemoryConfig& config, int64_t probes,
                                            uint64_t seed)
-    : config_(config) {
-  check_text(documents, config);
+    : RecallPredictor(documents, config), config_(config) {
   const Text text(documents, config);
   const PartIndex index = index_parts(text);
   count_energy(text);

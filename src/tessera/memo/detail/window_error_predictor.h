@@ -20,11 +20,9 @@ namespace tessera::memo {
 /// texts that were tried, a quarter for one that repeats itself in a memory far too small for it.
 class WindowErrorPredictor final : public RecallPredictor {
  public:
-  using Documents = std::vector<std::vector<int32_t>>;
-
   /// Indexes the documents' tokens and picks at most `probes` positions by `seed`. config: its
-  /// heads, layers and vocabulary are read. Throws UsageError on heads, layers or vocabulary below
-  /// 1, on a token outside the vocabulary, and if no document is longer than the shortest window.
+  /// heads, layers and vocabulary are read. Throws as RecallPredictor does, and UsageError on more
+  /// than 2^31 - 1 tokens.
   WindowErrorPredictor(const Documents& documents, const TextMemoryConfig& config, int64_t probes,
                        uint64_t seed);
 
