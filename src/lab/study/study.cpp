@@ -16,6 +16,7 @@
 #include "tessera/base/interrupt.h"
 #include "tessera/base/random.h"
 #include "tessera/base/suggestion.h"
+#include "tessera/data/command.h"
 
 namespace tessera {
 
@@ -188,11 +189,9 @@ double to_two_digits(double value) {
 std::string set_options(const Json& overrides) {
   std::string text;
   for (const auto& [path, setting] : config::leaves(overrides)) {
-    std::string value = setting.dump();
-    const bool is_plain = value.front() != '"' && value.front() != '[';  // a number, true or false
-    for (size_t at = 0; (at = value.find('\'', at)) != std::string::npos; at += 4)
-      value.replace(at, 1, R"('\'')");
-    text += fmt::format(" --set {0}{1}={2}{0}", is_plain ? "" : "'", path, value);
+    const bool is_plain = !setting.is_string() && !setting.is_array();  // a number, true or false
+    const std::string word = path + "=" + setting.dump();
+    text += " --set " + (is_plain ? word : shell_quoted(word));
   }
   return text;
 }

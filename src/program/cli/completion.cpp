@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "program/cli/manual.h"
+#include "tessera/data/command.h"
 
 namespace tessera::cli {
 namespace {
@@ -97,12 +98,6 @@ std::string fish_lines(const VerbHelp& verb) {
 }
 
 }  // namespace
-
-std::string shell_quoted(std::string_view text) {
-  std::string result = "'";
-  for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return result + "'";
-}
 
 std::string bash_completion(const VerbHelp& program) {
   std::string verbs, choices;

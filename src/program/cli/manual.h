@@ -1,7 +1,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "program/cli/verb.h"
@@ -10,9 +9,6 @@ namespace tessera::cli {
 
 /// A verb and all below it, each before those below.
 std::vector<const VerbHelp*> all_verbs(const VerbHelp& verb);
-
-/// A word of bash and zsh, in quotes.
-std::string shell_quoted(std::string_view text);
 
 /// Scripts that complete a command line: verbs, their options, the values of an option that has
 /// only a few, else names of files.

@@ -6,11 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "lab/learner/laboratory.h"
-#include "program/cli/manual.h"
 #include "program/cli/program.h"
 #include "program/model_cli/model_verbs.h"
 #include "tessera/base/file.h"
 #include "tessera/base/interrupt.h"
+#include "tessera/data/command.h"
 #include "tessera/model/memory_mosaic.h"
 #include "tessera/model/model_kind.h"
 #include "tessera/report/study_results.h"

@@ -76,6 +76,12 @@ class Shell {
 
 }  // namespace
 
+std::string shell_quoted(std::string_view text) {
+  std::string result = "'";
+  for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return result + "'";
+}
+
 CommandOutput output_of(const std::string& command, const CommandLimits& limits) {
   Shell shell(fmt::format("exec 2>/dev/null; ulimit -S -t {}; ulimit -S -v {}; {}", limits.seconds,
                           limits.memory / 1024, command));

@@ -2,8 +2,12 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace tessera {
+
+/// A word of the shell: the text between quotes that nothing in it ends.
+std::string shell_quoted(std::string_view text);
 
 /// What a command may use before it is ended by force.
 struct CommandLimits {

@@ -157,13 +157,6 @@ std::string with_plain_instructions(std::string_view page) {
   return result;
 }
 
-/// Between quotes that nothing in it ends.
-std::string quoted(const std::string& argument) {
-  std::string result = "'";
-  for (const char c : argument) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return result + "'";
-}
-
 nlohmann::json parsed_line(std::string_view line, const std::string& name) {
   nlohmann::json object = config::parse_sorted_json(line, name);
   const auto text = object.find("text");  // end() where it is no object
@@ -208,9 +201,9 @@ std::string text_of_html(std::string_view page, const std::string& name) {
 }
 
 std::string text_of_pdf(const std::filesystem::path& path, const CommandLimits& limits) {
-  auto [text, status] = output_of(
-      "exec pdftotext -enc UTF-8 -nopgbrk " + quoted(std::filesystem::absolute(path)) + " -",
-      limits);
+  auto [text, status] = output_of("exec pdftotext -enc UTF-8 -nopgbrk " +
+                                      shell_quoted(std::filesystem::absolute(path).native()) + " -",
+                                  limits);
   if (text.size() > limits.output)
     throw DataError(path.native(), "has more than {:g} MB of text; leave this file out",
                     static_cast<double>(limits.output) / 1e6);
