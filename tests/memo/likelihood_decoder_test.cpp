@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "tessera/base/error.h"
 #include "tessera/base/random.h"
@@ -13,10 +12,19 @@
 namespace tessera::memo {
 namespace {
 
-/// Scores of windows of these lengths, one row of `scores` each.
-WindowScores scores_of(std::vector<int64_t> lengths, std::vector<float> scores) {
-  const auto windows = std::max<int64_t>(1, std::ssize(lengths));
-  return {std::move(lengths), std::ssize(scores) / windows, scores};
+/// Scores of windows of these lengths, one of the rows each.
+WindowScores scores_of(const std::vector<int64_t>& lengths, const std::vector<float>& rows) {
+  WindowScores scores;
+  scores.reset(lengths, std::ssize(rows) / std::ssize(lengths));
+  std::ranges::copy(rows, scores.window(0).data());
+  return scores;
+}
+
+/// Of a context that fills no window.
+WindowScores no_scores(int64_t vocabulary) {
+  WindowScores scores;
+  scores.reset({}, vocabulary);
+  return scores;
 }
 
 TEST(WindowScores, HaveTheNoiseThatIsSet) {
@@ -43,7 +51,7 @@ TEST(ByScore, AbstainsBelowTheLargestNoise) {
   // sqrt(2 * 1 * ln 3) = 1.48
   EXPECT_FALSE(by_score(scores_of({4}, {0, 1.4f, 0}), 1).recalled);
   EXPECT_TRUE(by_score(scores_of({4}, {0, 1.5f, 0}), 1).recalled);
-  const NextToken nothing = by_score(WindowScores({}, 3, {}), 0);
+  const NextToken nothing = by_score(no_scores(3), 0);
   EXPECT_FALSE(nothing.recalled);
   EXPECT_EQ(nothing.matched_length, 0);
   EXPECT_NEAR(nothing.probability, 1.0 / 3, 1e-12);
@@ -111,12 +119,7 @@ TEST(LikelihoodDecoder, TheLongerWindowDecidesBetweenTokensOfTheShorterOne) {
 
 TEST(LikelihoodDecoder, AWindowThatIsNoisierThanTheMeanCountsLess) {
   const LikelihoodDecoder decoder({1, 1, 1}, 0.2, 1e-3);
-  WindowScores scores;
-  scores.reset(std::vector<int64_t>{4, 8}, 3);
-  for (const int64_t k : {0, 1}) std::ranges::fill(scores.window(k), 0.0F);
-  scores.window(0)[0] = 0.9F;
-  scores.window(0)[1] = 0.5F;
-  scores.window(1)[1] = 0.9F;
+  WindowScores scores = scores_of({4, 8}, {0.9F, 0.5F, 0, 0, 0.9F, 0});
   EXPECT_EQ(decoder.best(scores).token, 1);
   scores.set_noise(1, 2.0);
   EXPECT_EQ(decoder.best(scores).token, 0);
@@ -140,7 +143,7 @@ TEST(LikelihoodDecoder, MeanOfTheMixtureIsOneAtMostWhereNothingWasStored) {
 
 TEST(LikelihoodDecoder, WithoutEvidenceThePriorSpeaks) {
   const LikelihoodDecoder decoder({1, 2, 1}, 0, 0.5);
-  for (const auto& scores : {WindowScores({}, 3, {}), scores_of({4}, {0, 0, 0})}) {
+  for (const auto& scores : {no_scores(3), scores_of({4}, {0, 0, 0})}) {
     const NextToken next = decoder.best(scores);
     EXPECT_EQ(next.token, 1);
     EXPECT_FALSE(next.recalled);

@@ -5,7 +5,6 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "tessera/memo/readable_memory.h"
@@ -17,15 +16,8 @@ namespace tessera::memo {
 /// memory's noise.
 class WindowScores {
  public:
-  WindowScores() = default;
-  /// lengths: of the k windows, in tokens, ascending; scores [k, V].
-  WindowScores(std::vector<int64_t> lengths, int64_t vocabulary, std::vector<float> scores)
-      : lengths_(std::move(lengths)),
-        vocabulary_(vocabulary),
-        scores_(std::move(scores)),
-        noise_(lengths_.size(), 0.0) {}
-
-  /// Makes room for the scores of other windows, to be written afterwards.
+  /// Makes room for the scores of windows of these lengths, in tokens, ascending: to be written
+  /// afterwards, in the place of others.
   void reset(std::span<const int64_t> lengths, int64_t vocabulary) {
     lengths_.assign(lengths.begin(), lengths.end());
     vocabulary_ = vocabulary;
