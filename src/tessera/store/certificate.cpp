@@ -31,7 +31,7 @@ namespace {
 std::array<std::string, 3> codings_of(const MemoStore& store, const StoredDocument& document) {
   std::array<std::string, 3> codings;
   codings[0] = memorized_text(store.ledger(), store.tokenizer(), document);
-  read_text(store, document, [&](int32_t token, std::string_view) {
+  read_text(store.ledger(), store.tokenizer(), document, [&](int32_t token, std::string_view) {
     for (int byte = 0; byte < 4; ++byte) {
       const char value = static_cast<char>(static_cast<uint32_t>(token) >> 8 * byte);
       if (byte < 2) codings[1] += value;

@@ -136,7 +136,8 @@ std::vector<Place> best_places(const MemoStore& store, const LastWords& last) {
   }
   for (const StoredDocument& document : store.ledger().documents())
     places.add({document.number, {}}, {}, [&](auto&& append) {
-      read_text(store, document, [&](int32_t, std::string_view bytes) { append(bytes); });
+      read_text(store.ledger(), store.tokenizer(), document,
+                [&](int32_t, std::string_view bytes) { append(bytes); });
     });
   return places.take();
 }
@@ -169,7 +170,7 @@ struct DocumentText {
 
 DocumentText text_of(const MemoStore& store, const StoredDocument& document) {
   DocumentText whole;
-  read_text(store, document,
+  read_text(store.ledger(), store.tokenizer(), document,
             [&](int32_t token, std::string_view bytes) { whole.append(token, bytes); });
   return whole;
 }

@@ -19,11 +19,6 @@ void TextPlace::step_over(std::string_view bytes) {
   }
 }
 
-void read_text(const MemoStore& store, const StoredDocument& document,
-               const std::function<void(int32_t token, std::string_view bytes)>& take) {
-  read_text(store.ledger(), store.tokenizer(), document, take);
-}
-
 void read_text(const Ledger& ledger, const Tokenizer& tokenizer, const StoredDocument& document,
                const std::function<void(int32_t token, std::string_view bytes)>& take) {
   const memo::TokenPieces pieces = ledger.pieces(document);

@@ -7,16 +7,11 @@
 
 #include "tessera/data/tokenizer.h"
 #include "tessera/store/ledger.h"
-#include "tessera/store/memo_store.h"
 
 namespace tessera::store {
 
 /// Hands over each token of a stored document with the bytes of text that it stands for, in order;
 /// an end of text is left out. Throws DataError as Ledger::pieces() does.
-void read_text(const MemoStore& store, const StoredDocument& document,
-               const std::function<void(int32_t token, std::string_view bytes)>& take);
-
-/// The same of a ledger that no reader has opened.
 void read_text(const Ledger& ledger, const Tokenizer& tokenizer, const StoredDocument& document,
                const std::function<void(int32_t token, std::string_view bytes)>& take);
 /// All of it.
