@@ -22,7 +22,7 @@ TEST_F(StoreTest, AnAuditTellsWhatTheMemoryKnows) {
     memorize(store(), std::to_string(number), document_text(number));
   const auto audit = [&](const std::string& text) {
     const MemoStore opened(store());
-    return audit_text(opened, StoreReader(opened), text, [](int64_t, int64_t) {});
+    return audit_text(opened, StoreReader(opened), text);
   };
   const TextAudit held = audit(document_text(2)), never = audit(document_text(5000));
   EXPECT_EQ(held.tokens, std::ssize(document_text(2)) - 2) << "the shortest window has two";

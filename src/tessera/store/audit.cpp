@@ -44,7 +44,7 @@ TextAudit audit_text(const MemoStore& store, const StoreReader& reader, std::str
       if (!recalled) wrong = at + 1;
       logs.push_back(next.logits[tokens[at]]);
     }
-    on_progress(end - shortest, tokens.size() - shortest);
+    if (on_progress) on_progress(end - shortest, tokens.size() - shortest);
   }
   const double count = logs.size();
   TextAudit audit{.tokens = std::ssize(logs),

@@ -5,7 +5,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "tessera/base/interrupt.h"
 #include "tessera/store/memo_store.h"
@@ -35,7 +34,7 @@ constexpr std::array<std::string_view, 3> enum_names(TextAudit::Held) {
 /// Throws UsageError on a text that is not longer than the shortest window. on_progress: tokens
 /// asked for.
 TextAudit audit_text(const MemoStore& store, const StoreReader& reader, std::string_view text,
-                     const OnProgress& on_progress);
+                     const OnProgress& on_progress = {});
 
 /// The probability that a member's score is above another's, ties counting half: 0.5 where they
 /// cannot be told apart, 1 where all can.

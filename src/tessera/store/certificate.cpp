@@ -135,7 +135,8 @@ std::vector<ScannedFile> Remains::scan(const std::filesystem::path& folder,
     ScannedFile& scanned = files.emplace_back(utf8::printable_line(path.filename().native()),
                                               std::ssize(bytes), text_digest(bytes));
     for (const PieceSet& set : sets_) set.find(bytes, [&](std::string_view) { ++scanned.found; });
-    on_progress(done += scanned.bytes, all);
+    done += scanned.bytes;
+    if (on_progress) on_progress(done, all);
   }
   return files;
 }

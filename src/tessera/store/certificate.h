@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -69,7 +68,7 @@ class Remains {
   /// them open. on_progress: bytes read. Throws as files_of(), and std::runtime_error where
   /// another process writes for longer than ten seconds.
   std::vector<ScannedFile> scan(const std::filesystem::path& folder,
-                                const OnProgress& on_progress) const;
+                                const OnProgress& on_progress = {}) const;
 
  private:
   static constexpr size_t kText = 16, kTokens = 8;  // bytes, tokens

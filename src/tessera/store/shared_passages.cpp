@@ -136,7 +136,7 @@ std::vector<SharedPassages> shared_passages(const Ledger& ledger, const Tokenize
   if (sought.words() == 0) return found;
   const std::vector<StoredDocument> all = ledger.documents();
   for (size_t n = 0; n < all.size(); ++n) {
-    on_progress(n, std::ssize(all));
+    if (on_progress) on_progress(n, std::ssize(all));
     if (own.contains(all[n].number)) continue;
     SharedPassages passages{.document = all[n].id};
     std::vector<bool> is_shared;  // of each word
@@ -155,7 +155,7 @@ std::vector<SharedPassages> shared_passages(const Ledger& ledger, const Tokenize
         static_cast<double>(sought.words_in(windows)) / static_cast<double>(sought.words());
     found.push_back(std::move(passages));
   }
-  on_progress(std::ssize(all), std::ssize(all));
+  if (on_progress) on_progress(std::ssize(all), std::ssize(all));
   std::ranges::stable_sort(found, std::greater(), &SharedPassages::words);
   return found;
 }

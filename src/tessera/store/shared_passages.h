@@ -23,6 +23,6 @@ struct SharedPassages {
 /// on_progress: documents read.
 std::vector<SharedPassages> shared_passages(const Ledger& ledger, const Tokenizer& tokenizer,
                                             const std::vector<StoredDocument>& documents,
-                                            const OnProgress& on_progress);
+                                            const OnProgress& on_progress = {});
 
 }  // namespace tessera::store
