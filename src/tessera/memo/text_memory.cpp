@@ -15,7 +15,6 @@ namespace {
 // the text before it.
 constexpr int64_t kSmallestBatch = 1024, kLargestBatch = 8192;
 constexpr int32_t kMostBatches = 256;  // of this size at once, for as many shards
-constexpr int64_t kBytesForPair = 32;  // in WindowPairs, while its table grows
 
 /// A document in batches of `size` tokens, however its pieces are cut; the last may be shorter.
 class Batches {
@@ -170,7 +169,7 @@ double TextMemory::noise() const {
 }
 
 int64_t TextMemory::most_tokens(const TextMemoryConfig& config) {
-  return physical_memory() / (kBytesForPair * std::max(1, config.layers));
+  return physical_memory() / (WindowPairs::kMostBytes * std::max(1, config.layers));
 }
 
 }  // namespace tessera::memo

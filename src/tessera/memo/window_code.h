@@ -32,6 +32,8 @@ struct WindowPair {
 /// if their 64-bit hashes are, which happens by chance in one of 400 documents of 10^8 tokens.
 class WindowPairs {
  public:
+  static constexpr int64_t kMostBytes = 32;  ///< for each pair
+
   /// lengths: ascending, in tokens.
   explicit WindowPairs(std::vector<int64_t> lengths);
 

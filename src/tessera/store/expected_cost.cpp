@@ -13,7 +13,6 @@ namespace {
 
 constexpr double kMostProbed = 512;    // tokens
 constexpr double kIndexedText = 1.65;  // bytes of text and full-text index for each byte of text
-constexpr double kWindowBytes = 32;    // of WindowPairs, for each pair of a document
 constexpr double kProgram = 1e8;       // bytes of the program itself
 
 /// Of a matrix's file, as far as the pairs in it are random signs: their sums are normal numbers,
@@ -69,7 +68,7 @@ ExpectedCost expected_cost(const memo::TextMemoryConfig& config,
   const double longest_pairs = static_cast<double>(longest->size()) * config.layers;
   const double seconds = seconds_of_pair(config, *longest, probed_tokens(config, documents));
   return {.seconds = seconds * static_cast<double>(pairs),
-          .memory_bytes = matrices + kWindowBytes * longest_pairs + kProgram,
+          .memory_bytes = matrices + memo::WindowPairs::kMostBytes * longest_pairs + kProgram,
           .disk_bytes = packed + tokens * token_bytes + index_bytes,
           .index_bytes = index_bytes};
 }
