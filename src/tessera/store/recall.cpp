@@ -53,7 +53,8 @@ class Continuation {
 };
 
 /// The last tokens, as many as the longest window has.
-std::span<const int32_t> context_of(const QuestionedStore& store, std::span<const int32_t> text) {
+template <typename Token>
+std::span<const Token> context_of(const QuestionedStore& store, std::span<const Token> text) {
   const size_t longest = store.memory().window_lengths().back();
   return text.last(std::min(text.size(), longest));
 }
@@ -85,10 +86,9 @@ bool StoreReader::continues(std::span<const int32_t> prompt) const {
 
 std::vector<Prediction> StoreReader::predict(
     std::span<const std::span<const int64_t>> texts) const {
-  const size_t longest = store_.memory().window_lengths().back();
   std::vector<std::vector<int32_t>> contexts;
   for (const auto text : texts) {
-    const auto last = text.last(std::min(text.size(), longest));
+    const auto last = context_of(store_, text);
     contexts.emplace_back(last.begin(), last.end());
   }
   const std::vector<std::span<const int32_t>> views(contexts.begin(), contexts.end());
