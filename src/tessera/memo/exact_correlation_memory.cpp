@@ -88,11 +88,11 @@ ExactCorrelationMemory ExactCorrelationMemory::from_bytes(int64_t rows, int64_t 
   check_size(rows, columns);
   check_argument(bits == 32 || bits == 64,
                  "ExactCorrelationMemory: entries of {} bits, expected 32 or 64", bits);
-  const auto size = static_cast<uint64_t>(rows) * static_cast<uint64_t>(columns);
-  check_argument(bytes.size() == size * static_cast<uint64_t>(bits / 8),
+  const int64_t expected = rows * columns * bits / 8;
+  check_argument(std::ssize(bytes) == expected,
                  "ExactCorrelationMemory: {} bytes, expected {} for {} x {} entries of {} bits",
-                 bytes.size(), size * static_cast<uint64_t>(bits / 8), rows, columns, bits);
-  ExactCorrelationMemory memory(rows, columns, bits, allocate_matrix(std::ssize(bytes)));
+                 bytes.size(), expected, rows, columns, bits);
+  ExactCorrelationMemory memory(rows, columns, bits, allocate_matrix(expected));
   std::ranges::copy(bytes, memory.entries_.get());
   return memory;
 }
