@@ -5,7 +5,6 @@
 #include <rapidcheck.h>
 
 #include <csignal>
-#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 

@@ -1,7 +1,5 @@
 #include "tessera/store/recall.h"
 
-#include <cmath>
-
 #include "tessera/base/error.h"
 #include "tessera/store/recall_measure.h"
 #include "tests/store/small_stores.h"

@@ -1,6 +1,5 @@
 #include "tessera/store/sqlite.h"
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

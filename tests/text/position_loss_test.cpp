@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <csignal>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "tessera/base/interrupt.h"

@@ -6,10 +6,8 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "tessera/base/config.h"
@@ -130,7 +128,6 @@ Answer recall(StoresOfHosts& stores, const std::string& prompt, const store::Rec
               const std::function<bool()>& unwanted = {});
 
 /// As that of one store, and "absent": the "store" and "reason" of each that is.
-nlohmann::ordered_json json_of(const StoresOfHosts& stores, const std::string& prompt,
-                               const Answer& answer);
+config::Json json_of(const StoresOfHosts& stores, const std::string& prompt, const Answer& answer);
 
 }  // namespace tessera::hosts

@@ -4,7 +4,6 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/machine.h"
-#include "tessera/checkpoint/model_directory.h"
 #include "tessera/model/model_kind.h"
 
 namespace tessera {

@@ -3,7 +3,6 @@
 #include <oneapi/dnnl/dnnl.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <new>
 #include <stdexcept>
 #include <vector>
