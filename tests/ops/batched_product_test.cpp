@@ -1,5 +1,7 @@
 #include "tessera/ops/batched_product.h"
 
+#include <torch/csrc/autograd/forward_grad.h>
+
 #include "tessera/base/error.h"
 #include "tests/ops/float_agreement.h"
 
@@ -50,6 +52,15 @@ TEST(BatchedProduct, GradientsAgreeWithCentralDifferences) {
   EXPECT_TRUE(test::gradients_agree(product_op, {leaf({2, 3, 2}), leaf({2, 2, 4})}));
   EXPECT_TRUE(
       test::gradients_agree(product_op, {leaf({2, 3, 2}), leaf({2, 2, 4}), leaf({2, 3, 4})}));
+}
+
+TEST(BatchedProduct, TheSumAloneMayHaveATangent) {
+  using torch::autograd::ForwardADLevel;
+  const at::Tensor a = at::randn({2, 3, 4}), b = at::randn({2, 4, 5}), along = at::randn({2, 3, 5});
+  const uint64_t level = ForwardADLevel::get_next_idx();
+  const at::Tensor sum = at::_make_dual(at::randn({2, 3, 5}), along, level);
+  EXPECT_TRUE(batched_product(a, b, sum)._fw_grad(level).equal(along));
+  ForwardADLevel::release_idx(level);
 }
 
 TEST(BatchedProduct, FloatAgreesWithDouble) {

@@ -97,7 +97,7 @@ at::Tensor batched_product(const at::Tensor& a, const at::Tensor& b, const at::T
   check_like(b, {a.size(0), a.size(2), -1}, a, "batched_product: b");
   if (sum.defined()) check_like(sum, {a.size(0), a.size(1), b.size(2)}, a, "batched_product: sum");
   const bool empty = a.numel() == 0 || b.numel() == 0;
-  if (loops_run({a, b}) && !empty)
+  if (loops_run({a, b, sum}) && !empty)
     return FusedBatchedProduct::apply(a, b, sum.defined() ? sum : a, sum.defined());
   return sum.defined() ? at::baddbmm(sum, a, b) : at::bmm(a, b);
 }
