@@ -88,7 +88,8 @@ inline Vector load_part(const Element* p, int64_t count) {
 }
 
 // load_part, and store_part, which stores the first `count` of a vector's elements, take one
-// instruction where there is one: a load waits long for elements that were stored singly.
+// instruction where there is one: a load waits long for elements that were stored singly. The
+// baseline has no store_part.
 #if TESSERA_VECTOR_BYTES == 64
 inline __mmask16 first_lanes(int64_t count) {
   return count <= 0 ? 0 : static_cast<__mmask16>((1u << count) - 1);
@@ -118,11 +119,6 @@ inline Vector load_part(const float* p, int64_t count) {
 inline void store_part(float* p, Vector v, int64_t count) {
   if (count >= kLanes) return store(p, v);
   _mm256_maskstore_ps(p, first_lanes(count), reinterpret_cast<__m256>(v));
-}
-#else
-inline void store_part(float* p, Vector v, int64_t count) {
-  if (count >= kLanes) return store(p, v);
-  for (int64_t lane = 0; lane < count; ++lane) p[lane] = v[lane];
 }
 #endif
 
