@@ -42,6 +42,17 @@ DType to_dtype(at::ScalarType wanted, const std::string& name) {
                 ", which safetensors cannot hold");
 }
 
+/// Of tensors that are contiguous on the CPU.
+std::string checksum_of(const std::map<std::string, at::Tensor>& tensors, std::string_view text) {
+  Checksum sum;
+  sum.add(text);
+  for (const auto& [name, tensor] : tensors) {
+    sum.add(name);
+    sum.add(bytes_of(tensor));
+  }
+  return sum.hex();
+}
+
 }  // namespace
 
 TensorFile TensorFile::load(const std::filesystem::path& path) {
@@ -96,16 +107,6 @@ void save_tensors(const std::filesystem::path& path, const NamedTensors& tensors
          {to_dtype(tensor.scalar_type(), name), kept.back().sizes().vec(), bytes_of(kept.back())}});
   }
   safetensors::write(path, views, metadata);
-}
-
-std::string checksum_of(const std::map<std::string, at::Tensor>& tensors, std::string_view text) {
-  Checksum sum;
-  sum.add(text);
-  for (const auto& [name, tensor] : tensors) {
-    sum.add(name);
-    sum.add(bytes_of(tensor.detach().to(at::kCPU).contiguous()));
-  }
-  return sum.hex();
 }
 
 void save_with_checksum(const std::filesystem::path& path, NamedTensors tensors,

@@ -47,15 +47,11 @@ std::span<const std::byte> bytes_of(const at::Tensor& tensor);
 void save_tensors(const std::filesystem::path& path, const NamedTensors& tensors,
                   const std::map<std::string, std::string>& metadata = {});
 
-/// The checksum (XXH3, 64 bits, as 16 hexadecimal digits) of `text` and of names and bytes of the
-/// tensors, in the order of the names: finds damage, not forgery.
-std::string checksum_of(const std::map<std::string, at::Tensor>& tensors,
-                        std::string_view text = {});
-
-/// Where the metadata keep it.
+/// Where the metadata keep the checksum (XXH3, 64 bits, as 16 hexadecimal digits) of a text and of
+/// names and bytes of the tensors, in the order of the names: finds damage, not forgery.
 constexpr const char* kChecksum = "checksum";
 
-/// As save_tensors, with checksum_of() the tensors and `text` in the metadata.
+/// As save_tensors, with the checksum of the tensors and `text` in the metadata.
 void save_with_checksum(const std::filesystem::path& path, NamedTensors tensors,
                         std::map<std::string, std::string> metadata = {},
                         std::string_view text = {});
