@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <span>
@@ -24,10 +25,8 @@ constexpr int64_t kChunkLogits = 1 << 23;  // floats of logits that exist at onc
 
 /// text: the tokens of text number `number`.
 void check_tokens(const LanguageModel& model, const Tokens& text, size_t number) {
-  for (int64_t token : text)
-    TESSERA_CHECK(token >= 0 && token < model.vocabulary(), "text ", number, ": token ", token,
-                  " is outside the model's vocabulary of ", model.vocabulary(),
-                  "; was the text encoded by another tokenizer?");
+  check_token_ids(at::tensor(text, at::kLong), 0, model.vocabulary(),
+                  fmt::format("text {}: token", number));
 }
 
 /// Tokens that are read at once at most.

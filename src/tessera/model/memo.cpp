@@ -9,6 +9,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/model/initialisation.h"
+#include "tessera/model/sequence_model.h"
 #include "tessera/tensor/check.h"
 
 namespace tessera {
@@ -93,12 +94,8 @@ int64_t Memo::parameters() const {
 
 /// X^(1) [B, T, d].
 at::Tensor Memo::embed(const at::Tensor& tokens, const char* function) const {
-  check_shape(tokens, {-1, -1}, std::string(function) + ": tokens");
-  TESSERA_CHECK(tokens.scalar_type() == at::kLong, function, ": tokens of ", tokens.scalar_type(),
-                "; expected kLong");
-  TESSERA_CHECK(tokens.numel() == 0 || (tokens.min().item<int64_t>() >= 0 &&
-                                        tokens.max().item<int64_t>() < config_.vocabulary),
-                function, ": token ids outside the vocabulary of ", config_.vocabulary);
+  check_shape(tokens, {-1, -1}, fmt::format("{}: tokens", function));
+  check_token_ids(tokens, 0, config_.vocabulary, fmt::format("{}: token", function));
   return at::embedding(embeddings_, tokens);
 }
 
