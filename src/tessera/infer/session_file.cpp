@@ -99,7 +99,7 @@ void StreamingSession::save(const std::filesystem::path& path) const {
                 {"eviction", config::enum_name(bound_.eviction)}});
 }
 
-// Files of version 0.1 have no checksum of the parameters and no logits.
+// Files of builds before version 0.1.0 have no checksum of the parameters and no logits.
 StreamingSession StreamingSession::load(LanguageModel& model, const std::filesystem::path& path) {
   TensorFile file = TensorFile::load(path);
   if (file.metadata_at("format") != kFormat)

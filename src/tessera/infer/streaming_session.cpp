@@ -217,7 +217,8 @@ at::Tensor StreamingSession::logits_of(const at::Tensor& hidden) const {
 const at::Tensor& StreamingSession::logits() const {
   check_argument(logits_.defined(),
                  "StreamingSession::logits: nothing was read yet, or the session comes from a file "
-                 "of version 0.1, which kept no logits; read at least one token first");
+                 "of a build before version 0.1.0, which kept no logits; read at least one token "
+                 "first");
   return logits_;
 }
 

@@ -84,8 +84,9 @@ class StreamingSession {
   Reading reading() const { return reading_; }
   /// What every sequence has read.
   const std::vector<Tokens>& tokens() const { return tokens_; }
-  /// The logits [B, V] of the token that follows each sequence. Throws UsageError on a
-  /// session from a file of version 0.1, which did not keep them, until it reads on.
+  /// The logits [B, V] of the token that follows each sequence. Throws UsageError on a session that
+  /// has read nothing, and on one from a file of a build before version 0.1.0, which did not keep
+  /// them, until it reads on.
   const at::Tensor& logits() const;
 
  private:
