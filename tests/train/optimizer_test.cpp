@@ -111,17 +111,6 @@ TEST(AdamW, OneStepWithoutBiasCorrectionByHand) {
               1e-12);
 }
 
-TEST(AdamW, TheCallerMayChooseWhatDecays) {
-  // Per-head scalars that a file keeps as [1, H, 1, 1].
-  const at::Tensor scalars = leaf(at::ones({1, 3, 1, 1}));
-  EXPECT_TRUE(decays_by_dimension("heads.scale", scalars));
-  AdamW optimizer({{"heads.scale", scalars}}, {0.5, 0.9, 0.95, 1e-8},
-                  [](const std::string& name, const at::Tensor&) { return name != "heads.scale"; });
-  scalars.mutable_grad() = at::zeros_like(scalars);
-  optimizer.step(0.1);
-  EXPECT_TRUE(scalars.detach().equal(at::ones({1, 3, 1, 1})));
-}
-
 TEST(AdamW, ThreadsMakeNoDifference) {
   const int threads = at::get_num_threads();
   const auto trained = [](int count) {

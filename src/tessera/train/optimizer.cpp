@@ -162,15 +162,8 @@ void update_composed(const AdamWCoefficients& with, const at::Tensor& gradient,
 
 }  // namespace
 
-bool decays_by_dimension(const std::string& name, const at::Tensor& parameter) {
-  return parameter.dim() >= 2;
-}
-
-AdamW::AdamW(const NamedTensors& parameters, AdamWConfig config, const DecayRule& decays)
-    : Optimizer(parameters, "adamw.m", "adamw.v"), config_(config) {
-  for (const auto& parameter : parameters_)
-    decays_.push_back(decays(parameter.name, parameter.value));
-}
+AdamW::AdamW(const NamedTensors& parameters, AdamWConfig config)
+    : Optimizer(parameters, "adamw.m", "adamw.v"), config_(config) {}
 
 void AdamW::update(double learning_rate, double gradient_scale) {
   const double t = static_cast<double>(steps_);
@@ -184,21 +177,24 @@ void AdamW::update(double learning_rate, double gradient_scale) {
                                       gradient_scale};
   AdamWCoefficients steady = decaying;
   steady.keep = 1.0;
+  const auto coefficients_of = [&](const at::Tensor& value) -> const AdamWCoefficients& {
+    return value.dim() >= 2 ? decaying : steady;
+  };
 
   std::vector<at::Tensor> gradients;
-  for (size_t i = 0; i < parameters_.size(); ++i) {
-    const auto& [name, value, m, v, fused, owner] = parameters_[i];
-    const at::Tensor gradient = parameters_[i].own_gradient();
+  for (const Parameter& parameter : parameters_) {
+    const auto& [name, value, m, v, fused, owner] = parameter;
+    const at::Tensor gradient = parameter.own_gradient();
     gradients.push_back(fused && gradient.defined() ? gradient.contiguous() : at::Tensor());
     if (!fused && gradient.defined())
-      update_composed(decays_[i] ? decaying : steady, gradient, value, m, v);
+      update_composed(coefficients_of(value), gradient, value, m, v);
   }
 #pragma omp parallel for schedule(static)
   for (size_t i = 0; i < blocks_.size(); ++i) {
     const auto& [index, begin, end] = blocks_[i];
     const auto& [name, value, m, v, fused, owner] = parameters_[index];
     if (!gradients[index].defined()) continue;
-    optimizer::cpu::update({decays_[index] ? decaying : steady, end - begin,
+    optimizer::cpu::update({coefficients_of(value), end - begin,
                             gradients[index].data_ptr<float>() + begin,
                             value.data_ptr<float>() + begin, m.data_ptr<float>() + begin,
                             v.data_ptr<float>() + begin});
