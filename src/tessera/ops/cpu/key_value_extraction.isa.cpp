@@ -4,21 +4,35 @@
 #include "tessera/simd/threads.h"
 
 namespace tessera::ops::cpu::TESSERA_ISA {
+namespace {
 
-void leaky_average(const LeakyAverage& f) {
+template <bool gated>
+void average(const LeakyAverage& f) {
+  const int64_t B = f.x.B, T = f.x.T, H = f.x.H, D = f.x.D;
 #pragma omp parallel for collapse(2) schedule(static) if (f.x.numel() >= simd::kWorthThreads)
-  for (int64_t b = 0; b < f.x.B; ++b)
-    for (int64_t h = 0; h < f.x.H; ++h) {
-      const float decay = f.decay[h];
-      const float* before = f.initial + (b * f.x.H + h) * f.x.D;
-      for (int64_t t = 0; t < f.x.T; ++t) {
+  for (int64_t b = 0; b < B; ++b)
+    for (int64_t h = 0; h < H; ++h) {
+      const float* before = f.initial + (b * H + h) * D;
+      for (int64_t t = 0; t < T; ++t) {
+        const int64_t gate = gated ? (b * T + t) * H + h : h;
+        const float gain = gated ? f.gain[gate] : 1, decay = f.decay[gate];
         const float* x = f.x.row(b, t, h);
         float* y = f.y.row(b, t, h);
 #pragma omp simd
-        for (int64_t d = 0; d < f.x.D; ++d) y[d] = x[d] + decay * before[d];
+        for (int64_t d = 0; d < D; ++d) y[d] = (gated ? gain * x[d] : x[d]) + decay * before[d];
         before = y;
       }
     }
+}
+
+}  // namespace
+
+void leaky_average(const LeakyAverage& f) {
+  average<false>(f);
+}
+
+void gated_leaky_average(const LeakyAverage& f) {
+  average<true>(f);
 }
 
 void leaky_average_gradient(const LeakyAverageGradient& g) {
@@ -45,23 +59,6 @@ void leaky_average_gradient(const LeakyAverageGradient& g) {
       g.grad_decay[b * g.grad_x.H + h] = static_cast<float>(decay_total);
       for (int64_t d = 0; d < g.grad_x.D; ++d)
         g.grad_initial[(b * g.grad_x.H + h) * g.grad_x.D + d] = after ? decay * after[d] : 0;
-    }
-}
-
-void gated_leaky_average(const LeakyAverage& f) {
-  const int64_t B = f.x.B, T = f.x.T, H = f.x.H, D = f.x.D;
-#pragma omp parallel for collapse(2) schedule(static) if (f.x.numel() >= simd::kWorthThreads)
-  for (int64_t b = 0; b < B; ++b)
-    for (int64_t h = 0; h < H; ++h) {
-      const float* before = f.initial + (b * H + h) * D;
-      for (int64_t t = 0; t < T; ++t) {
-        const float gain = f.gain[(b * T + t) * H + h], decay = f.decay[(b * T + t) * H + h];
-        const float* x = f.x.row(b, t, h);
-        float* y = f.y.row(b, t, h);
-#pragma omp simd
-        for (int64_t d = 0; d < D; ++d) y[d] = gain * x[d] + decay * before[d];
-        before = y;
-      }
     }
 }
 
