@@ -23,7 +23,6 @@ typedef int32_t UnalignedIntegers
     __attribute__((vector_size(TESSERA_VECTOR_BYTES), aligned(4), may_alias));
 
 constexpr int64_t kWords = TESSERA_VECTOR_BYTES / 8;
-constexpr int64_t kIntegers = TESSERA_VECTOR_BYTES / 4;
 
 // Not std::min: what a linker keeps of a library template may be this instruction set's copy.
 inline int64_t smaller(int64_t a, int64_t b) {
@@ -53,7 +52,7 @@ inline Bytes load_half(const uint8_t* p) {
 inline Integers load_integers(const int32_t* p) {
   return *reinterpret_cast<const UnalignedIntegers*>(p);
 }
-/// kIntegers numbers of 16 bits.
+/// A number of 16 bits for each lane.
 inline Integers load_shorts(const int16_t* p) {
 #if TESSERA_VECTOR_BYTES == 64
   return reinterpret_cast<Integers>(_mm512_maskz_cvtepi16_epi32(  // without a mask GCC 12 warns

@@ -9,11 +9,11 @@
 #endif
 
 #include "tessera/simd/instruction_set.h"
+#include "tessera/simd/integer_vector.h"
 
 namespace tessera::simd::TESSERA_ISA {
 
 typedef float Vector __attribute__((vector_size(TESSERA_VECTOR_BYTES)));
-typedef int32_t IntVector __attribute__((vector_size(TESSERA_VECTOR_BYTES)));
 typedef float UnalignedVector
     __attribute__((vector_size(TESSERA_VECTOR_BYTES), aligned(4), may_alias));
 typedef uint32_t WordVector __attribute__((vector_size(TESSERA_VECTOR_BYTES)));
@@ -40,7 +40,7 @@ inline Vector load(const uint16_t* p) {
 inline Vector load(const int8_t* p) {
   const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
   return __builtin_convertvector(
-      reinterpret_cast<IntVector>(_mm512_maskz_cvtepi8_epi32(0xffff, bytes)), Vector);
+      reinterpret_cast<Integers>(_mm512_maskz_cvtepi8_epi32(0xffff, bytes)), Vector);
 }
 #elif TESSERA_VECTOR_BYTES == 32
 inline Vector load(const uint16_t* p) {
@@ -50,7 +50,7 @@ inline Vector load(const uint16_t* p) {
 }
 inline Vector load(const int8_t* p) {
   const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
-  return __builtin_convertvector(reinterpret_cast<IntVector>(_mm256_cvtepi8_epi32(bytes)), Vector);
+  return __builtin_convertvector(reinterpret_cast<Integers>(_mm256_cvtepi8_epi32(bytes)), Vector);
 }
 #endif
 
@@ -72,8 +72,8 @@ inline Vector fill(float x) {
 }
 
 /// 0, 1, 2, …
-inline IntVector lane_numbers() {
-  IntVector v;
+inline Integers lane_numbers() {
+  Integers v;
   for (int lane = 0; lane < kLanes; ++lane) v[lane] = lane;
   return v;
 }
@@ -124,12 +124,12 @@ inline void store_part(float* p, Vector v, int64_t count) {
 
 /// Rows become columns: exchanges blocks of 1, 2, 4, … across the diagonal.
 inline void transpose(Vector* rows) {
-  const IntVector lane = lane_numbers();
+  const Integers lane = lane_numbers();
 #pragma GCC unroll 4
   for (int reach = 1; reach < kLanes; reach *= 2) {
-    const IntVector odd = (lane & reach) != 0;
-    const IntVector upper = odd ? lane - reach + static_cast<int>(kLanes) : lane;
-    const IntVector lower = odd ? lane + static_cast<int>(kLanes) : lane + reach;
+    const Integers odd = (lane & reach) != 0;
+    const Integers upper = odd ? lane - reach + static_cast<int>(kLanes) : lane;
+    const Integers lower = odd ? lane + static_cast<int>(kLanes) : lane + reach;
 #pragma GCC unroll 16
     for (int i = 0; i < kLanes; ++i) {
       if (i & reach) continue;
@@ -173,8 +173,8 @@ inline Vector exponential(Vector x) {
   y = y * r + 0.5f;
   y = y * r + 1.0f;
   y = y * r + 1.0f;
-  const IntVector scaled =
-      reinterpret_cast<IntVector>(y) + (reinterpret_cast<IntVector>(shifted) << 23);  // y * 2^n
+  const Integers scaled =
+      reinterpret_cast<Integers>(y) + (reinterpret_cast<Integers>(shifted) << 23);  // y * 2^n
   return x >= -87.0f ? reinterpret_cast<Vector>(scaled) : bounded - bounded;
 }
 

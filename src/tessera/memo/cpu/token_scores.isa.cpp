@@ -20,11 +20,11 @@ constexpr int64_t kGroupBytes = kNibbleGroup / 2;
 
 /// A choice of lanes for __builtin_shuffle: lane -> lane_of(lane), known to the compiler.
 struct Lanes {
-  alignas(64) int32_t of[kIntegers];
+  alignas(64) int32_t of[kLanes];
 
   template <typename LaneOf>
   explicit constexpr Lanes(LaneOf lane_of) : of{} {
-    for (int lane = 0; lane < kIntegers; ++lane) of[lane] = lane_of(lane);
+    for (int lane = 0; lane < kLanes; ++lane) of[lane] = lane_of(lane);
   }
   operator Integers() const { return *reinterpret_cast<const UnalignedIntegers*>(of); }
 };
@@ -34,18 +34,17 @@ struct Lanes {
 template <int step>
 Integers add_neighbours(Integers a, Integers b) {
   static constexpr Lanes left([](int lane) {
-    return ((lane & step) != 0 ? static_cast<int>(kIntegers) : 0) + (lane & ~step);
+    return ((lane & step) != 0 ? static_cast<int>(kLanes) : 0) + (lane & ~step);
   });
-  static constexpr Lanes right([](int lane) {
-    return ((lane & step) != 0 ? static_cast<int>(kIntegers) : 0) + (lane | step);
-  });
+  static constexpr Lanes right(
+      [](int lane) { return ((lane & step) != 0 ? static_cast<int>(kLanes) : 0) + (lane | step); });
   return __builtin_shuffle(a, b, Integers(left)) + __builtin_shuffle(a, b, Integers(right));
 }
 
 template <int reach>
 Integers add_distant(Integers sums) {
   static constexpr Lanes other([](int lane) { return lane ^ reach; });
-  if constexpr (reach >= kIntegers)
+  if constexpr (reach >= kLanes)
     return sums;
   else
     return add_distant<2 * reach>(sums + __builtin_shuffle(sums, Integers(other)));
@@ -123,7 +122,7 @@ void fold(const HadamardScores& f, const float* values, const uint64_t* mask, fl
 
 /// The steps of the transform whose partners lie in the same vector.
 Vector transform_lanes(Vector x) {
-  const IntVector lane = lane_numbers();
+  const Integers lane = lane_numbers();
 #pragma GCC unroll 4
   for (int reach = 1; reach < kLanes; reach *= 2) {
     const WordVector minus = reinterpret_cast<WordVector>((lane & reach) != 0) & 0x80000000u;

@@ -42,8 +42,8 @@ inline void lane_products(const float* x, const Element* row, int64_t length, Ve
 template <int reach>
 inline Vector fold(Vector a, Vector b) {
   constexpr int kOther = static_cast<int>(kLanes);
-  const IntVector lane = lane_numbers();
-  const IntVector from_b = (lane & reach) != 0;
+  const Integers lane = lane_numbers();
+  const Integers from_b = (lane & reach) != 0;
   return __builtin_shuffle(a, b, from_b ? lane + kOther : lane) +
          __builtin_shuffle(a, b, from_b ? lane + kOther - reach : lane + reach);
 }

@@ -67,8 +67,8 @@ void round_block(const float* x, int64_t count, int8_t* values, float* scale) {
   *scale = greatest / 127 + sum(not_finite);
   for (int64_t k = 0; k < kVectors; ++k) {
     const Vector shifted = parts[k] * factor + kRound;
-    const IntVector rounded =
-        reinterpret_cast<IntVector>(shifted) - reinterpret_cast<IntVector>(fill(kRound));
+    const Integers rounded =
+        reinterpret_cast<Integers>(shifted) - reinterpret_cast<Integers>(fill(kRound));
     *reinterpret_cast<NarrowVector*>(values + k * kLanes) =
         __builtin_convertvector(rounded, NarrowVector);
   }
@@ -99,8 +99,8 @@ Integers add_weighted(Integers sums, Bytes weights, Bytes x) {
 
 /// Of a vector of kLanes scales, those of the lanes of chunk `chunk`.
 Vector spread(Vector scales, int64_t chunk) {
-  const IntVector block = lane_numbers() / static_cast<int32_t>(kQuads) +
-                          static_cast<int32_t>(chunk * kChunk / kWeightBlock);
+  const Integers block = lane_numbers() / static_cast<int32_t>(kQuads) +
+                         static_cast<int32_t>(chunk * kChunk / kWeightBlock);
   return __builtin_shuffle(scales, block);
 }
 
