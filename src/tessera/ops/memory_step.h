@@ -17,6 +17,7 @@ namespace tessera::ops {
 // Matrices and slots may be of any WeightType (ops/weights.h), those of one step all of the same;
 // so may stored pairs, of one of their own.
 
+/// What a contextual memory has learned.
 struct ContextParameters {
   KeyParameters key;
   ValueParameters value;
@@ -37,6 +38,7 @@ struct PairStorage {
   std::vector<int64_t> counts;  ///< [B]: pairs of each row with the new one, in [1, capacity]
 };
 
+/// What context_step() gives.
 struct ContextStep {
   at::Tensor y;        ///< [B, 1, C]
   ContextCarry carry;  ///< for the next step
@@ -52,6 +54,7 @@ ContextStep context_step(const at::Tensor& x, const ContextParameters& parameter
                          const ContextCarry& last, const PairStorage& storage,
                          Precision precision = Precision::kFloat32);
 
+/// What a persistent memory has learned.
 struct PersistentParameters {
   KeyParameters key;
   at::Tensor slot_keys, slot_values;  ///< [P, H, M, D]
@@ -59,6 +62,7 @@ struct PersistentParameters {
   LinearMap output;                   ///< [C, C]
 };
 
+/// What persistent_step() gives.
 struct PersistentStep {
   at::Tensor y;          ///< [B, 1, C]
   at::Tensor leaky_key;  ///< [B, H, D], for the next step

@@ -10,7 +10,6 @@
 #include "tessera/tensor/check.h"
 
 namespace tessera::ops {
-
 namespace {
 
 cpu::AttentionFactors factors_loop(const at::Tensor& queries, const at::Tensor& keys,

@@ -47,8 +47,8 @@ struct TrainingState {
 NamedTensors trainable_parameters(const torch::nn::Module& module);
 
 /// One file checkpoints/step-00001000.safetensors: the module's parameters and buffers under their
-/// own names, what the optimiser keeps ("adamw.m.<name>", "adamw.v.<name>"), and in the metadata
-/// the state (JSON under "training") and a checksum of everything ("checksum").
+/// own names, what the optimiser keeps (of AdamW "adamw.m.<name>" and "adamw.v.<name>"), and in the
+/// metadata the state (JSON under "training") and a checksum of everything ("checksum").
 struct Checkpoint {
   TrainingState state;
   TensorFile file;

@@ -20,7 +20,6 @@
 #include "tessera/base/file.h"
 
 namespace tessera {
-
 namespace {
 
 using config::Json;

@@ -13,7 +13,6 @@
 #include "tessera/train/processes.h"
 
 namespace tessera {
-
 namespace {
 
 constexpr int64_t kBlock = 16384;  // elements; four arrays of it stay in a second-level cache

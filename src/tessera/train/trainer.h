@@ -92,7 +92,8 @@ class Trainer {
   double learning_rate() const;
   /// Evaluation, sample and checkpoint, where they are due. Throws Interrupted.
   void follow_step();
-  /// After resuming: the evaluation that the last step still lacks.
+  /// After resuming: the evaluation and the sample that the last step still lacks. Throws
+  /// Interrupted.
   void finish_last_step();
   bool is_to_be_evaluated() const;
   /// Whether the last step has an evaluation. Where it found no finite loss, only the log says so.
