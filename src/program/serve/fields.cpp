@@ -9,7 +9,6 @@
 #include "program/serve/api_error.h"
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
-#include "tessera/base/utf8.h"
 
 namespace tessera::serve {
 namespace {
@@ -119,31 +118,26 @@ Json value_of(const std::string& text, const config::Field& field) {
 }
 
 /// What the request names; of names that no field has, the first of the body and of the query.
+/// Throws ApiError 400 where a field gets two values, unless it is a list.
 Json named_values(const Request& request, const std::vector<config::Field>& fields) {
   Json named = Json::object();
   const bool has_text = std::ranges::find(fields, "text", &config::Field::name) != fields.end();
   const auto take_text = [&](const std::string& name, const std::string& text) {
     const auto field = std::ranges::find(fields, name, &config::Field::name);
-    named[name] = field == fields.end() ? Json(text) : value_of(text, *field);
-    return field != fields.end();
+    const bool known = field != fields.end();
+    const auto [place, is_new] = named.emplace(name, known ? value_of(text, *field) : Json(text));
+    if (!is_new && !place->is_array())
+      throw ApiError(400, "{} is given more than once", name).about(name);
+    if (!is_new) place->push_back(text);
+    return known;
   };
   if (has_text && media_type(request).starts_with("text/")) {
     take_text("text", request.body);
   } else if (!request.body.empty()) {
     named = jobs::request_values(json_body(request), fields);
   }
-  const std::string* last = nullptr;
-  for (const auto& [name, text] : request.query) {  // equal names follow each other
-    if (name == "stream") continue;
-    if (last == nullptr || name != *last) {
-      if (!take_text(name, text)) break;
-    } else if (named[name].is_array()) {
-      named[name].push_back(text);
-    } else {
-      throw ApiError(400, "{} is given more than once", name).about(name);
-    }
-    last = &name;
-  }
+  for (const auto& [name, text] : request.query)
+    if (name != "stream" && !take_text(name, text)) break;
   for (const auto& [name, text] : request.values)
     if (name != "store") take_text(name, text);
   return named;

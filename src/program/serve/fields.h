@@ -47,8 +47,8 @@ using Demands = std::map<std::string_view, config::Demand>;
 /// Sets a job's fields from a request: from its JSON body, where null counts as absent, or from a
 /// body of text/…, which is the field `text`; from its query; and from the placeholders of its path
 /// but {store}. The parameter ?stream= is the server's own. Throws ApiError: 415 on a body of
-/// another type, 400 on a field that is unknown, missing, of the wrong type or out of bounds, which
-/// it names.
+/// another type, 400 on a field that is unknown, missing, given twice, of the wrong type or out of
+/// bounds, which it names.
 void read_fields(const Request& request, std::vector<config::Field> fields, const Demands& demands);
 
 /// The job that a request asks for. Throws as read_fields().

@@ -215,6 +215,12 @@ TEST_F(Stores, NamesTheFieldThatItRefuses) {
   for (const char* type : {"application/json; charset=utf-8", "Application/JSON"})
     EXPECT_EQ(tiny_.ask("POST", "/v1/stores/books/search", search, type).status, 200) << type;
   EXPECT_EQ(tiny_.ask("POST", kDocuments + "?id=text", "A text.", "Text/Plain").status, 201);
+  EXPECT_EQ(refused(tiny_.ask("POST", kDocuments + "?id=two&text=A", "B", "text/plain"))["message"],
+            "text is given more than once");
+  EXPECT_EQ(refused(tiny_.ask("GET", kDocuments + "/one?id=two"))["message"],
+            "id is given more than once");
+  EXPECT_EQ(refused(tiny_.ask("POST", "/v1/stores/books/search?words=a", search))["message"],
+            "words is given more than once");
   EXPECT_EQ(refused(tiny_.ask("GET", kDocuments + "/one?range=0"))["message"],
             "range is '0', expected lines such as 12, 12-20 or 12-");
 }
