@@ -32,7 +32,7 @@ using store::CertificateCheck;
 /// What this work is done on: the store, opened, or its folder.
 template <typename Job, typename Store>
 Store opened(const std::string& folder,
-             typename Job::Answer (Job::*)(const Store&, const jobs::OnProgress&) const) {
+             typename Job::Answer (Job::*)(const Store&, const OnProgress&) const) {
   return Store(folder);
 }
 
@@ -99,7 +99,7 @@ void complete(const Command<jobs::Complete>& command) {
 std::string one_line(const std::string& text) {
   std::string line;
   for (const char c : text) {
-    const bool space = c == '\n' || c == '\t' || c == ' ';
+    const bool space = c == '\n' || c == '\r' || c == '\t' || c == ' ';
     if (!space || (!line.empty() && line.back() != ' ')) line += space ? ' ' : c;
   }
   return line;
@@ -130,8 +130,8 @@ void print_history(const Command<jobs::History>& command, const jobs::History::A
 
 void print_passages(const Command<jobs::Search>& command, const jobs::Search::Answer& found) {
   for (const auto& passage : found.passages)
-    fmt::print("{}:{}: {:.2f}  {}\n", passage.document, passage.line, passage.score,
-               one_line(passage.text));
+    TextOutput().write(fmt::format("{}:{}: {:.2f}  {}\n", passage.document, passage.line,
+                                   passage.score, one_line(passage.text)));
   say("{}\n", counted(std::ssize(found.passages), "passage"));
 }
 

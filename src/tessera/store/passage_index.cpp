@@ -225,8 +225,7 @@ std::vector<FoundPassage> Ledger::search(std::string_view question, int64_t limi
                  "p.document WHERE words MATCH ?1 ORDER BY bm25(words), p.number LIMIT ?2",
                  query, limit == 0 ? int64_t{-1} : limit);
   while (rows.step())
-    found.push_back({utf8::printable(rows.text(0)), rows.integer(1), rows.real(2),
-                     utf8::printable(rows.text(3))});
+    found.push_back({utf8::printable(rows.text(0)), rows.integer(1), rows.real(2), rows.text(3)});
   return found;
 }
 

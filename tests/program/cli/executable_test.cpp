@@ -152,6 +152,7 @@ TEST_F(ExecutableOnTexts, ATerminalIsShownTheirControlCharacters) {
   EXPECT_EQ(on_terminal({"memo", "show", store, "texts"}),
             shown + "\r\nthe old man and the sea\r\n");
   EXPECT_THAT(on_terminal({"memo", "find", store, "red"}), HasSubstr("\\x1b[31mred\\x07"));
+  EXPECT_THAT(on_terminal({"memo", "search", store, "31mred"}), HasSubstr("\\x1b[[31mred]\\x07"));
   for (const char* verb : {"recall", "complete"})
     EXPECT_THAT(
         on_terminal({"memo", verb, store, "--prompt", read_file(path("texts")).substr(0, 14)}),

@@ -58,6 +58,17 @@ TEST_F(MemoQuestions, AnswersQuestionsAsPeopleTypeThem) {
   EXPECT_EQ(found["data"][0]["character"], 26);
 }
 
+TEST_F(MemoQuestions, TabsAndLineEndsOfWindowsAreWhiteSpaceInAPassage) {
+  const std::string store = create();
+  write_text(path("poems/owl"), "the owl\tand the\r\npussycat went");
+  done({"memorize", store, path("poems")});
+  EXPECT_EQ(done({"find", store, "owl and the pussycat"}),
+            "owl:1: the owl and the pussycat went\n");
+  EXPECT_THAT(done({"search", store, "owl"}), HasSubstr("  the [owl] and the pussycat went\n"));
+  EXPECT_EQ(json({"search", store, "owl"})["data"][0]["text"],
+            "the [owl]\tand the\r\npussycat went");
+}
+
 TEST_F(MemoQuestions, SaysWhereASourceStands) {
   const std::string store = create();
   write_text(path("poems/ä"), "Ärger!\nThe owl and the pussycat went to sea\n");
