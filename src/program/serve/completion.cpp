@@ -14,6 +14,7 @@
 #include "program/serve/completion_request.h"
 #include "program/serve/fields.h"
 #include "program/serve/prompts.h"
+#include "program/serve/sent_events.h"
 #include "program/serve/service.h"
 #include "tessera/base/consecutive.h"
 #include "tessera/store/recall.h"
@@ -61,7 +62,7 @@ class Completion {
   nlohmann::ordered_json answer();
   /// The answer as server-sent events: one for each token as it is written, before them one that
   /// says who speaks, or one for the prompt where that is shown; comments while nothing comes.
-  void stream(EventStream& events);
+  void stream(EventStream& stream);
 
  private:
   using Json = nlohmann::ordered_json;
@@ -328,26 +329,21 @@ Completion::Json Completion::event(size_t choice, bool last) {
   return json;
 }
 
-void Completion::stream(EventStream& events) {
+void Completion::stream(EventStream& stream) {
+  SentEvents events(stream);
   try {
     size_t open = choices_.size();  // choices whose end is not sent yet
-    bool connected = true;
-    auto sent = Clock::now();
     const auto send = [&](size_t choice) {
-      if (!connected || !choices_[choice].has_news()) return;
+      if (!choices_[choice].has_news()) return;
       if (choices_[choice].begins()) events.send(json_line(event(choice, false)));
       if (choices_[choice].ended()) --open;
-      connected = events.send(json_line(event(choice, open == 0)));
-      sent = Clock::now();
+      events.send(json_line(event(choice, open == 0)));
     };
     for (size_t choice = 0; choice < choices_.size(); ++choice) send(choice);
-    while (connected && open > 0) {
+    while (open > 0) {
       wait(send);
-      if (!may_have_gone_() && Clock::now() - sent < kBetweenComments) continue;
-      connected = events.send_comment();
-      sent = Clock::now();
+      if (events.has_left(may_have_gone_() ? Clock::duration::zero() : kBetweenComments)) return;
     }
-    if (!connected) return;
     if (request_.usage_apart) {
       Json json = head();
       json["choices"] = Json::array();

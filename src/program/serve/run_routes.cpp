@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "program/serve/api_error.h"
+#include "program/serve/sent_events.h"
 #include "program/serve/service.h"
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
@@ -28,8 +29,8 @@ bool has_file(const fs::path& file) {
   return fs::is_regular_file(fs::symlink_status(file, failure));
 }
 
-/// Runs in the folder, by name. What a request names is looked up here and never becomes a path. A
-/// folder that cannot be looked into holds none.
+/// Runs in the folder, by name. What a request names is looked up here and never becomes a path.
+/// What is below the folder and cannot be looked into is no run.
 std::map<std::string, fs::path> runs_in(const std::string& folder) {
   std::map<std::string, fs::path> runs;
   if (folder.empty()) return runs;
@@ -102,18 +103,11 @@ Response list_runs(const Service& service) {
 }
 
 /// Sends the lines there are and then each new one, until the client or the server ends it.
-void follow(EventStream& events, const fs::path& file, const std::atomic<bool>& stopping) {
+void follow(EventStream& stream, const fs::path& file, const std::atomic<bool>& stopping) {
+  SentEvents events(stream);
   std::streamoff from = 0;
-  auto sent = std::chrono::steady_clock::now();
-  while (!stopping) {
-    for (const auto& line : lines_after(file, from)) {
-      if (!events.send(line)) return;
-      sent = std::chrono::steady_clock::now();
-    }
-    if (std::chrono::steady_clock::now() - sent > kSignOfLife) {
-      if (!events.send_comment()) return;
-      sent = std::chrono::steady_clock::now();
-    }
+  while (!stopping && !events.has_left(kSignOfLife)) {
+    for (const auto& line : lines_after(file, from)) events.send(line);
     std::this_thread::sleep_for(kBetweenReads);
   }
 }

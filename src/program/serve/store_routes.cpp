@@ -5,13 +5,13 @@
 #include <concepts>
 #include <exception>
 #include <functional>
-#include <new>
 #include <nlohmann/json.hpp>
 
 #include "program/jobs/store_jobs.h"
 #include "program/serve/api_error.h"
 #include "program/serve/completion_request.h"
 #include "program/serve/fields.h"
+#include "program/serve/sent_events.h"
 #include "program/serve/service.h"
 #include "tessera/base/config.h"
 #include "tessera/store/store_json.h"
@@ -20,7 +20,6 @@ namespace tessera::serve {
 namespace {
 
 using config::Json;
-using jobs::OnProgress;
 using Snapshot = ServedStore::Snapshot;
 
 /// What the server demands beyond the jobs, so that no answer grows without bound.
@@ -39,39 +38,6 @@ constexpr auto kBetweenSigns = std::chrono::seconds(1);  // of life, while there
 /// Does a long job and returns its answer.
 using Work = std::function<Json(const OnProgress&, const Unwanted&)>;
 
-/// What is sent of a long job while it is done; nothing more to a client that has left.
-class JobEvents {
- public:
-  explicit JobEvents(EventStream& events) : events_(events) {}
-
-  void send(const std::string& data) {
-    connected_ = connected_ && events_.send(data);
-    sent_ = Clock::now();
-  }
-  /// At most ten a second.
-  void tell(int64_t done, int64_t of) {
-    if (Clock::now() - sent_ >= kBetweenEvents) send(json_line({{"done", done}, {"of", of}}));
-  }
-  /// Only who sends something learns whether anybody takes it. SQLite asks this, too, in C.
-  bool has_left() noexcept {
-    if (!connected_ || Clock::now() - sent_ < kBetweenSigns) return !connected_;
-    try {
-      connected_ = events_.send_comment();
-    } catch (const std::bad_alloc&) {
-      connected_ = false;
-    }
-    sent_ = Clock::now();
-    return !connected_;
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-
-  EventStream& events_;
-  Clock::time_point sent_ = Clock::now();
-  bool connected_ = true;
-};
-
 /// The answer of a long job with this status; where the request asks for a stream, as events
 /// {"done": …, "of": …} and at the end the answer as one event. What the job throws becomes an
 /// error, in a stream as an event.
@@ -79,10 +45,13 @@ Response long_answer(const Service& service, const Request& request, int status,
   if (request.parameter("stream") != "true")
     return json_response(work([](int64_t, int64_t) {}, service.unwanted(request.hung_up)), status);
   return Response::of_events([&service, work = std::move(work)](EventStream& stream) {
-    JobEvents events(stream);
+    SentEvents events(stream);
+    const auto tell = [&](int64_t done, int64_t of) {
+      if (events.silent_for(kBetweenEvents)) events.send(json_line({{"done", done}, {"of", of}}));
+    };
     try {
-      const Json answer = work([&](int64_t done, int64_t of) { events.tell(done, of); },
-                               service.unwanted([&] { return events.has_left(); }));
+      const Json answer =
+          work(tell, service.unwanted([&] { return events.has_left(kBetweenSigns); }));
       events.send(json_line(answer));
       events.send("[DONE]");
     } catch (...) {
