@@ -22,10 +22,6 @@
 namespace tessera::cli {
 namespace {
 
-std::string read_input(const std::string& path) {
-  return path == "-" ? jobs::read_standard_input() : read_file(path);
-}
-
 constexpr int64_t kBpeVocabulary = 4096;
 
 enum class Kind { kBpe, kByte, kCharacter };
@@ -60,7 +56,7 @@ std::vector<std::string> read_texts(const TrainOptions& options) {
   std::vector<std::string> texts;
   for (const auto& path : options.texts)
     if (path == "-" && options.suffix.empty())
-      texts.push_back(read_input(path));
+      texts.push_back(jobs::read_input(path));
     else
       TextSource::from_path(path, options.suffix)
           .for_each([&](const std::string&, std::string_view text) { texts.emplace_back(text); });
@@ -99,8 +95,8 @@ void run_encode(EncodeOptions& options) {
   std::vector<int64_t> ids;
   const auto encode = [&] { ids = options.job.run(tokenizer).tokens; };
   if (options.job.text.empty()) {
-    options.job.text = read_input(options.input);
-    saying_source(options.input == "-" ? "standard input" : options.input, encode);
+    options.job.text = jobs::read_input(options.input);
+    saying_source(jobs::name_of_input(options.input), encode);
   } else {
     jobs::on_given_text(encode, "--text: ");
   }
@@ -150,8 +146,8 @@ std::vector<int64_t> parse_ids(const std::string& text, const std::string& sourc
 
 /// The text of the ids in a file, where an unknown one is bad data.
 std::string decoded_input(const Tokenizer& tokenizer, const std::string& input) {
-  const std::string source = input == "-" ? "standard input" : input;
-  const jobs::Decode job{parse_ids(read_input(input), source)};
+  const std::string source = jobs::name_of_input(input);
+  const jobs::Decode job{parse_ids(jobs::read_input(input), source)};
   try {
     return job.run(tokenizer).text;
   } catch (const UsageError& unknown) {

@@ -136,7 +136,7 @@ Listing listing_of(const Files& files, const std::string& path, const fs::path& 
                    const OnUnlisted& on_unlisted) {
   Listing listing;
   if (path == "-") {
-    listing.documents.push_back({"", "standard input", read_standard_input()});
+    listing.documents.push_back({"", name_of_input(path), read_input(path)});
   } else if (const auto why = why_not_there(path)) {
     on_unlisted(*why);
   } else if (!fs::is_directory(path)) {
@@ -250,19 +250,24 @@ void admit(const FileDocument& document, const store::MemoWriter& writer,
 
 }  // namespace
 
-std::string read_standard_input() {
+std::string read_input(const std::string& path) {
+  if (path != "-") return read_file(path);
   const int64_t limit = physical_memory() / 4;
   std::string text;
   std::array<char, 1 << 16> buffer;
   while (std::cin.read(buffer.data(), buffer.size()) || std::cin.gcount() > 0) {
     text.append(buffer.data(), std::cin.gcount());
     if (std::ssize(text) > limit)
-      throw DataError("standard input",
+      throw DataError(name_of_input(path),
                       "has more than {} bytes, a quarter of the memory of this machine; put it "
                       "into a file",
                       limit);
   }
   return text;
+}
+
+std::string name_of_input(const std::string& path) {
+  return path == "-" ? "standard input" : path;
 }
 
 void FileDocument::visit(const TextSource::Visitor& visit) const {

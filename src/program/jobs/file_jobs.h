@@ -16,9 +16,11 @@
 /// Jobs that memorize files. They are declared as the jobs on an open store are.
 namespace tessera::jobs {
 
-/// All that standard input holds. Throws DataError where that is more than a quarter of the memory
-/// of this machine.
-std::string read_standard_input();
+/// All that a file holds or, for "-", standard input. Throws SystemError, and DataError where
+/// standard input has more bytes than a quarter of this machine's memory.
+std::string read_input(const std::string& path);
+/// What messages call it: the path, or "standard input".
+std::string name_of_input(const std::string& path);
 
 /// A text that is to become a document. Only that of standard input is in memory.
 struct FileDocument {

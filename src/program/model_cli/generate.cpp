@@ -12,7 +12,6 @@
 #include "program/model_cli/text_writing.h"
 #include "program/model_jobs/model_jobs.h"
 #include "tessera/base/error.h"
-#include "tessera/base/file.h"
 #include "tessera/base/number.h"
 #include "tessera/base/utf8.h"
 #include "tessera/model/language_model.h"
@@ -28,15 +27,11 @@ struct GenerateArguments {
   bool interactive = false;
 };
 
-std::string name_of(const std::string& file) {
-  return file == "-" ? "standard input" : file;
-}
-
-/// Of a file or, for "-", of standard input; without the line end of its last line. Throws
-/// DataError as utf8::check_bytes().
+/// Of a file or, for "-", of standard input; without the line end of its last line. Throws as
+/// jobs::read_input() and utf8::check_bytes().
 std::string prompt_from(const std::string& file) {
-  std::string text = file == "-" ? jobs::read_standard_input() : read_file(file);
-  utf8::check_bytes(text, name_of(file));
+  std::string text = jobs::read_input(file);
+  utf8::check_bytes(text, jobs::name_of_input(file));
   if (text.ends_with('\n')) {
     text.pop_back();
     if (text.ends_with('\r')) text.pop_back();
@@ -97,7 +92,7 @@ void run_generate(GenerateArguments& options) {
     if (options.prompt_files.empty())
       jobs::on_given_text(encode, "--prompt: ");
     else
-      saying_source(name_of(options.prompt_files[i]), encode);
+      saying_source(jobs::name_of_input(options.prompt_files[i]), encode);
   }
   GenerateOptions& generate = command.generate;
   for (const auto& [token, bias] : generate.sampling.logit_bias)
