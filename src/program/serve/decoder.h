@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "program/serve/memory_budget.h"
 #include "tessera/sampling/sampling.h"
 
 namespace tessera {
@@ -14,10 +15,7 @@ class LanguageModel;
 
 namespace tessera::serve {
 
-class MemoryBudget;
 class ServedStore;
-
-using TokenIds = std::vector<int64_t>;
 
 /// Reads texts a part at a time, so that others need not wait for a long one.
 class PartialReading {

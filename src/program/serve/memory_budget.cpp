@@ -25,7 +25,7 @@ void MemoryBudget::leave(const std::shared_ptr<Bell>& bell) {
   if (std::erase(line_, bell) > 0) ring_first();
 }
 
-void MemoryBudget::keep(const void* owner, const Tokens& tokens, std::any state, double bytes) {
+void MemoryBudget::keep(const void* owner, const TokenIds& tokens, std::any state, double bytes) {
   const std::lock_guard lock(mutex_);
   if (used_ + bytes > bytes_ || !line_.empty()) return;
   for (const Prefix& prefix : prefixes_)
@@ -36,7 +36,7 @@ void MemoryBudget::keep(const void* owner, const Tokens& tokens, std::any state,
 }
 
 std::optional<std::pair<std::any, size_t>> MemoryBudget::longest_prefix(const void* owner,
-                                                                        const Tokens& tokens) {
+                                                                        const TokenIds& tokens) {
   const std::lock_guard lock(mutex_);
   auto best = prefixes_.end();
   for (auto prefix = prefixes_.begin(); prefix != prefixes_.end(); ++prefix)

@@ -12,6 +12,8 @@
 
 namespace tessera::serve {
 
+using TokenIds = std::vector<int64_t>;
+
 /// Wakes one thread. What rings while nobody waits is heard by the next wait().
 class Bell {
  public:
@@ -53,14 +55,13 @@ class MemoryBudget {
   /// Leaves the line.
   void leave(const std::shared_ptr<Bell>& bell);
 
-  using Tokens = std::vector<int64_t>;
   /// Keeps what `owner` read of these tokens, in the place of prompts that were used less recently;
   /// not where texts leave no room, or wait for it.
-  void keep(const void* owner, const Tokens& tokens, std::any state, double bytes);
+  void keep(const void* owner, const TokenIds& tokens, std::any state, double bytes);
   /// A copy of what `owner` has kept of the longest prompt that `tokens` begin with, with its
   /// number of tokens.
   std::optional<std::pair<std::any, size_t>> longest_prefix(const void* owner,
-                                                            const Tokens& tokens);
+                                                            const TokenIds& tokens);
   /// Drops what `owner` has kept.
   void drop(const void* owner);
 
@@ -69,7 +70,7 @@ class MemoryBudget {
  private:
   struct Prefix {
     const void* owner;
-    Tokens tokens;
+    TokenIds tokens;
     std::any state;
     double bytes;
   };

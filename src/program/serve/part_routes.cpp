@@ -56,16 +56,15 @@ Response describe_part(const MemoStore& store) {
 }
 
 /// Rows of a matrix: 32 or 64 bits for each entry.
-Response rows_of_matrix(const MemoStore& store, const Request& request,
-                        const ServiceLimits& limits) {
+Response rows_of_matrix(const MemoStore& store, const Request& request, const Service& service) {
   const auto& config = store.config().memory;
   const int64_t matrix = query_number(request, "matrix", 0, config.shards - 1);
   const int64_t first = query_number(request, "first", 0, config.dimension - 1);
   const int64_t rows =
       query_number(request, "rows", 1, std::min(kMostRows, config.dimension - first));
   const auto& entries = store.memory().shards()[matrix].matrix();
-  const int64_t bytes = rows * config.dimension * entries.bits() / 8;
-  if (bytes > limits.answer_bytes) throw too_large(static_cast<size_t>(bytes), limits);
+  const double row_bytes = static_cast<double>(config.dimension * entries.bits() / 8);
+  service.check_answer(static_cast<double>(rows) * row_bytes, "rows");
   return binary_response<std::byte>(entries.bytes(first, rows));
 }
 
@@ -158,7 +157,7 @@ void add_part_routes(Router& router, Service& service) {
     return Response{.body = store.tokenizer().to_json()};
   });
   add("GET", "/matrix", of_one_state([&](const MemoStore& store, const Request& request) {
-        return rows_of_matrix(store, request, service.limits);
+        return rows_of_matrix(store, request, service);
       }));
   add("POST", "/values", of_one_state(values_of_keys));
   add("POST", "/readings", of_one_state(readings_of_text));

@@ -71,7 +71,7 @@ std::vector<ServedModels::Model> ServedModels::all() const {
   return models;
 }
 
-/// Null where there is none. Another store that cannot be opened is not looked at.
+/// Null where there is none. Opens no store: one that cannot be opened hides no other.
 const ServedModels::Entry* ServedModels::entry_of(const std::string& name) const {
   for (const auto& entry : entries_)
     if (entry->name == name) return entry.get();

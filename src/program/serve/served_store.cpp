@@ -196,10 +196,6 @@ void ServedStore::see_changes() {
   idle_.clear();
 }
 
-store::Ledger ServedStore::ledger_now() const {
-  return folder_.open_ledger(store::sqlite::Access::kRead);
-}
-
 /// Does what must not be done while anybody reads. Readers that began before it may end in peace,
 /// and others begin beside them; those that take too long see erases_.
 void ServedStore::alone(const std::function<void()>& work) {
@@ -236,7 +232,8 @@ struct ServedStore::Round {
 /// A writer first erases what was forgotten and could not be erased.
 std::unique_ptr<store::MemoWriter> ServedStore::writer() {
   if (was_replaced()) throw replaced();
-  if (!ledger_now().erasure_pending()) return open_writer();
+  const bool erases = folder_.open_ledger(store::sqlite::Access::kRead).erasure_pending();
+  if (!erases) return open_writer();
   std::unique_ptr<store::MemoWriter> writer;
   alone([&] { writer = open_writer(); });
   return writer;
@@ -331,8 +328,7 @@ void ServedStore::checkpoint(store::MemoWriter& writer) {
     finish();
 }
 
-jobs::Memorize::Answer ServedStore::edit(const jobs::Memorize& job,
-                                         const jobs::OnProgress& on_progress,
+jobs::Memorize::Answer ServedStore::edit(const jobs::Memorize& job, const OnProgress& on_progress,
                                          const Unwanted& unwanted) {
   std::optional<jobs::Memorize::Answer> answer;
   const auto memorize = [&](store::MemoWriter& writer) {
@@ -351,7 +347,7 @@ jobs::Memorize::Answer ServedStore::edit(const jobs::Memorize& job,
   return *std::move(answer);
 }
 
-jobs::Forget::Answer ServedStore::edit(const jobs::Forget& job, const jobs::OnProgress& on_progress,
+jobs::Forget::Answer ServedStore::edit(const jobs::Forget& job, const OnProgress& on_progress,
                                        const Unwanted& unwanted) {
   std::optional<jobs::Forget::Answer> answer;
   const auto forget = [&](store::MemoWriter& writer) { answer = job.run(writer, on_progress); };

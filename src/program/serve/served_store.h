@@ -69,12 +69,12 @@ class ServedStore {
   /// where the id is taken and is not to be replaced, 422 where the text cannot be stored, 503
   /// where another process is writing, and where it is unwanted before its turn; UsageError as the
   /// job.
-  jobs::Memorize::Answer edit(const jobs::Memorize& job, const jobs::OnProgress& on_progress,
+  jobs::Memorize::Answer edit(const jobs::Memorize& job, const OnProgress& on_progress,
                               const Unwanted& unwanted = {});
   /// Where another process still reads what is forgotten, the answer says that its text is not
   /// erased yet. Throws store::UnknownDocument where there is no such document; ApiError 503 as
   /// above.
-  jobs::Forget::Answer edit(const jobs::Forget& job, const jobs::OnProgress& on_progress,
+  jobs::Forget::Answer edit(const jobs::Forget& job, const OnProgress& on_progress,
                             const Unwanted& unwanted = {});
 
   /// What a look at a ledger's files, without reading them, tells of their last writing.
@@ -99,7 +99,6 @@ class ServedStore {
   bool take_part(const std::function<void(store::MemoWriter&)>& change, const Unwanted& unwanted);
   void end_round();
   void checkpoint(store::MemoWriter& writer);
-  store::Ledger ledger_now() const;
 
   std::string name_;
   struct stat identity_;  // of its configuration's file

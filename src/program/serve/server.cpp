@@ -17,6 +17,12 @@ HttpOptions http_options(const ServerOptions& options) {
   return http;
 }
 
+Response too_large(size_t bytes, int64_t limit) {
+  return ApiError(413, "the answer has {:.1f} MB, expected at most {:.1f} (--max-answer)",
+                  static_cast<double>(bytes) / 1e6, static_cast<double>(limit) / 1e6)
+      .response();
+}
+
 }  // namespace
 
 /// A request that is being answered, until the last byte of its answer is sent; then it is counted.
@@ -113,7 +119,7 @@ void Server::stop() {
   http_.stop();
 }
 
-/// Of one that no route gets to see.
+/// Completes the answer to a request that no route gets to see, and counts it.
 void Server::add_refusal(const Request& request, Response& refused) {
   access_.add_headers(request, refused);
   const auto answered = std::make_shared<Answered>(*this, request);
@@ -127,7 +133,7 @@ Response Server::answer(Request request) {
   Response response = answer_now(request, *answered);
   if (!response.route.empty()) answered->route = response.route;
   if (std::ssize(response.body) > service_.limits.answer_bytes)
-    response = too_large(response.body.size(), service_.limits).response();
+    response = too_large(response.body.size(), service_.limits.answer_bytes);
   if (response.follows) answered->leave_place();
   access_.add_headers(request, response);
   answered->status = response.status;

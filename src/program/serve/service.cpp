@@ -51,11 +51,6 @@ Router routes_of(Service& service) {
   return router;
 }
 
-ApiError too_large(size_t bytes, const ServiceLimits& limits) {
-  return ApiError(413, "the answer has {:.1f} MB, expected at most {:.1f} (--max-answer)",
-                  static_cast<double>(bytes) / 1e6, static_cast<double>(limits.answer_bytes) / 1e6);
-}
-
 ServedHosts::ServedHosts(std::vector<std::string> addresses, const hosts::HostOptions& options)
     : addresses_(std::move(addresses)), stores_(addresses_, options) {}
 

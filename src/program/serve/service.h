@@ -22,8 +22,6 @@
 
 namespace tessera::serve {
 
-class ApiError;
-
 constexpr int64_t kFollowers = 16;  ///< limit of the clients that follow runs
 
 struct ServiceLimits {
@@ -31,9 +29,6 @@ struct ServiceLimits {
   int64_t answer_bytes = int64_t{1} << 26;  ///< of an answer that is no stream; of recitals, places
   double request_seconds = 600;             ///< until a request is answered
 };
-
-/// Of an answer of so many bytes, where that is more than the limit.
-ApiError too_large(size_t bytes, const ServiceLimits& limits);
 
 /// Stores at other hosts that answer together under one name. From any thread: questions take
 /// turns.

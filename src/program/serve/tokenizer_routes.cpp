@@ -11,7 +11,7 @@ namespace {
 
 using config::Json;
 
-/// Of "model" in the query or the body; these routes are older than servers with several models.
+/// The model that the address, the body or the query names; else the first one.
 ServedModels::Model model_of(const Service& service, const Request& request, const Fields& fields) {
   return service.models.find(
       asked_model(request, fields.text("model").value_or(request.parameter("model"))));

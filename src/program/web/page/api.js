@@ -5,7 +5,7 @@ const kNoAnswer = "The server does not answer. Is tessera serve still running?";
 const kCutOff = "The connection ended before the answer was complete. Is tessera serve still running?";
 
 // What the server said went wrong, in its words.
-export class ApiError extends Error {
+class ApiError extends Error {
   constructor(status, {message, code = null}) {
     super(message);
     this.status = status;
