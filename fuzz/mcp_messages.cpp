@@ -36,7 +36,7 @@ Tool echo() {
   return {.name = "echo",
           .help = "Says it again",
           .schema = schema_of(config::fields_of(Words())),
-          .call = [](const nlohmann::json& arguments, const jobs::OnProgress& on_progress) {
+          .call = [](const nlohmann::json& arguments, const OnProgress& on_progress) {
             Words words;
             config::from_json(config::Json(arguments), words, "");
             if (words.count < 1 || words.count > 9) std::abort();

@@ -15,8 +15,6 @@
 /// What all jobs share, whoever asks for them.
 namespace tessera::jobs {
 
-using tessera::OnProgress;
-
 /// What config::fields_from_json() is to read of a request from outside: the values of these
 /// fields, where null counts as absent, and the first of its keys that are none.
 config::Json request_values(const nlohmann::json& object, const std::vector<config::Field>& fields);

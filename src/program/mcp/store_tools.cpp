@@ -15,7 +15,6 @@ namespace tessera::mcp {
 namespace {
 
 namespace fs = std::filesystem;
-using jobs::OnProgress;
 
 constexpr int64_t kListed = 100;  // documents, where no limit is given
 

@@ -21,8 +21,8 @@ struct Tool {
   config::Json schema = {};  ///< of its arguments
   /// Does the work and returns the answer. Throws UsageError on arguments that make no sense,
   /// Interrupted where on_progress does, and whatever else the job throws.
-  std::function<config::Json(const nlohmann::json& arguments, const jobs::OnProgress& on_progress)>
-      call = {};
+  std::function<config::Json(const nlohmann::json& arguments, const OnProgress& on_progress)> call =
+      {};
 };
 
 /// The fields of a request as a JSON Schema (2020-12): their types, bounds, defaults and help.

@@ -19,7 +19,7 @@ namespace tessera::python {
 template <typename Target>
 struct Call {
   using Work = config::Json (*)(Target& target, const config::Json& request,
-                                const jobs::OnProgress& on_progress);
+                                const OnProgress& on_progress);
 
   std::string_view name, help;
   config::Json fields;  ///< as described() gives them
@@ -59,7 +59,7 @@ pybind11::object answer(const std::vector<Call<Target>>& calls, Target& target,
   const auto call = std::ranges::find(calls, name, &Call<Target>::name);
   check_argument(call != calls.end(), "there is no job '{}'", name);
   const config::Json fields = request_of(request, call->fields);
-  const jobs::OnProgress on_progress = progress_to(progress);
+  const OnProgress on_progress = progress_to(progress);
   config::Json json;
   without_gil([&] { json = call->work(target, fields, on_progress); });
   return object_of(json);

@@ -35,7 +35,7 @@ void hear_signals() {
   InterruptGuard::also_ask(heard_signal);
 }
 
-jobs::OnProgress progress_to(py::handle function) {
+OnProgress progress_to(py::handle function) {
   return [function, next = Clock::time_point{}](int64_t done, int64_t of) mutable {
     const auto now = Clock::now();
     if (now < next && (done < of || of == 0)) return;

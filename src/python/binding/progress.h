@@ -25,6 +25,6 @@ void without_gil(Work&& work) {
 /// Hears Ctrl-C and calls a function of Python's with (done, of), of > 0, ten times a second at
 /// most and at the end. The function may be None; it must outlive the result. Where either raises,
 /// that exception is set and Interrupted is thrown.
-jobs::OnProgress progress_to(pybind11::handle function);
+OnProgress progress_to(pybind11::handle function);
 
 }  // namespace tessera::python

@@ -20,7 +20,7 @@ namespace {
 using config::Json;
 
 template <typename Job>
-Json work(OpenModel& model, const Json& request, const jobs::OnProgress& on_progress) {
+Json work(OpenModel& model, const Json& request, const OnProgress& on_progress) {
   const Turn turn(model.turns);
   const Job job = read_job<Job>(request);
   if constexpr (std::same_as<Job, jobs::Evaluate>)  // of files

@@ -59,8 +59,7 @@ void OpenSession::read(const std::string& text) {
   session_.read({more});
 }
 
-Generation OpenSession::generate(const WritingOptions& options,
-                                 const jobs::OnProgress& on_progress) {
+Generation OpenSession::generate(const WritingOptions& options, const OnProgress& on_progress) {
   GenerateOptions writing;
   static_cast<WritingOptions&>(writing) = model_->folder.with_tokenizer(options);
   const Turn turn(model_->turns);

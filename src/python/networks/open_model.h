@@ -53,7 +53,7 @@ class OpenSession {
   /// Throws UsageError on an empty text.
   void read(const std::string& text);
   /// Writes on, and reads what it writes. Throws UsageError where nothing was read yet.
-  Generation generate(const WritingOptions& options, const jobs::OnProgress& on_progress);
+  Generation generate(const WritingOptions& options, const OnProgress& on_progress);
   Tokens tokens() const;
   OpenSession fork() const;
 

@@ -25,12 +25,12 @@ using config::Json;
 
 template <typename Job>
 concept Reads = requires(const Job& job, const store::MemoStore& store) {
-  job.run(store, jobs::OnProgress());
+  job.run(store, OnProgress());
 };
 
 template <typename Job>
 concept TakesFolder = requires(const Job& job, const std::filesystem::path& folder) {
-  job.run(folder, jobs::OnProgress());
+  job.run(folder, OnProgress());
 };
 
 /// Forgotten text is erased before the call returns; the matrix may wait for the last edit of
@@ -39,7 +39,7 @@ template <typename Job>
 constexpr bool erases = std::same_as<Job, jobs::Forget> || std::same_as<Job, jobs::Update>;
 
 template <typename Job>
-Json work(OpenStore& store, const Json& request, const jobs::OnProgress& on_progress) {
+Json work(OpenStore& store, const Json& request, const OnProgress& on_progress) {
   const Job job = read_job<Job>(request);
   Json json;
   const auto run = [&](auto& open) { json = job.run(open, on_progress).json(); };
@@ -56,8 +56,7 @@ Json work(OpenStore& store, const Json& request, const jobs::OnProgress& on_prog
 }
 
 template <typename Job>
-Json make(const std::filesystem::path& folder, const Json& request,
-          const jobs::OnProgress& on_progress) {
+Json make(const std::filesystem::path& folder, const Json& request, const OnProgress& on_progress) {
   return read_job<Job>(request).run(folder, on_progress).json();
 }
 
@@ -76,7 +75,7 @@ std::vector<Call<const std::filesystem::path>> makers_of() {
 
 struct Alone {};
 
-Json plan(const Alone&, const Json& request, const jobs::OnProgress& on_progress) {
+Json plan(const Alone&, const Json& request, const OnProgress& on_progress) {
   return theory::json_of(read_job<jobs::Plan>(request).run(on_progress));
 }
 

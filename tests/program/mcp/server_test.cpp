@@ -16,7 +16,7 @@ Tool echo() {
           .help = "Says it again",
           .doing = "Echoing",
           .schema = {{"type", "object"}},
-          .call = [](const nlohmann::json& arguments, const jobs::OnProgress& on_progress) {
+          .call = [](const nlohmann::json& arguments, const OnProgress& on_progress) {
             for (const int64_t of : {3, 5})
               for (int64_t done = 1; done <= of; ++done) on_progress(done, of);
             if (arguments.contains("bad")) throw UsageError("'bad' is not an argument");
@@ -177,7 +177,7 @@ TEST(McpServer, WhatAToolRefusesIsAResultForTheAssistant) {
 
 TEST(McpServer, BytesThatAreNotUtf8AreSentAsReplacements) {
   Tool tool = echo();
-  tool.call = [](const nlohmann::json&, const jobs::OnProgress&) { return Json{{"text", "\xff"}}; };
+  tool.call = [](const nlohmann::json&, const OnProgress&) { return Json{{"text", "\xff"}}; };
   const auto sent = conversation({tool}, {call(1, "echo")});
   EXPECT_EQ(only(sent)["result"]["structuredContent"]["text"], std::string("\uFFFD"));
 }
@@ -211,7 +211,7 @@ TEST(McpServer, AnEditIsFinishedAlthoughNobodyHearsOfItsProgressOrOfAPing) {
       bool finished = false;
       Tool tool = echo();
       tool.effect = effect;
-      tool.call = [&](const nlohmann::json&, const jobs::OnProgress& on_progress) {
+      tool.call = [&](const nlohmann::json&, const OnProgress& on_progress) {
         on_progress(1, 2);
         finished = true;
         return Json::object();
@@ -230,7 +230,7 @@ TEST(McpServer, AnEditIsFinishedAlthoughNobodyHearsOfItsProgressOrOfAPing) {
 TEST(McpServer, ACancelledCallEndsAndIsNotAnswered) {
   int64_t told = 0;
   Tool endless = echo();
-  endless.call = [&](const nlohmann::json&, const jobs::OnProgress& on_progress) -> Json {
+  endless.call = [&](const nlohmann::json&, const OnProgress& on_progress) -> Json {
     for (;;) on_progress(++told, 1000000);
   };
   // Cancelled while it is done, and while it waits; the third one is answered.
@@ -243,7 +243,7 @@ TEST(McpServer, ACancelledCallEndsAndIsNotAnswered) {
 TEST(McpServer, ASignalEndsACall) {
   const InterruptGuard guard;
   Tool signalled = echo();
-  signalled.call = [](const nlohmann::json&, const jobs::OnProgress& on_progress) {
+  signalled.call = [](const nlohmann::json&, const OnProgress& on_progress) {
     std::raise(SIGTERM);
     on_progress(1, 2);
     return Json::object();
