@@ -217,6 +217,7 @@ TEST_F(MemoStudies, RefuseSettingsThatMakeNoExperiment) {
   EXPECT_THAT(refusal("multi-layer", {{"texts_read", 3}}), HasSubstr("texts_read is 3"));
   EXPECT_THAT(refusal("multi-layer", {{"encodings", {"sum"}}}), HasSubstr("encodings is 'sum'"));
   EXPECT_THAT(refusal("multi-layer", {{"dimensions", {256, 255}}}), HasSubstr("255"));
+  EXPECT_THAT(refusal("multi-layer", {{"dimensions", {256, 256}}}), HasSubstr("'256' twice"));
   EXPECT_THAT(refusal("nearly-orthogonal", {{"closeness", {1.5}}}),
               HasSubstr("closeness[0] is 1.5, expected a number above 0, below 1"));
   EXPECT_THAT(refusal("natural-text", {{"tokens", {64}}}), HasSubstr("tokens[0] is 64"));

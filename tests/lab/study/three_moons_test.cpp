@@ -54,6 +54,8 @@ TEST_F(ThreeMoonsStudy, RefusesSettingsBeforeAnyWork) {
   EXPECT_THAT(refusal({{"ours", {{"seeds", 0}}}}), HasSubstr("ours.seeds is 0"));
   EXPECT_THAT(refusal({{"ours", {{"train", {{"beta1", 2}}}}}}), HasSubstr("ours.train.beta1 is 2"));
   EXPECT_THAT(refusal({{"training_periods", {1, 2}}}), HasSubstr("three multiples of 0.1"));
+  EXPECT_THAT(refusal({{"training_periods", Json::array()}}),
+              HasSubstr("training_periods is empty"));
   EXPECT_THAT(refusal({{"hurry", 1}}), HasSubstr("unknown key 'hurry'"));
   for (const auto& [key, value] :
        {std::pair<const char*, Json>("sets", "held-out"), {"periods", {1, 2, 3}}})

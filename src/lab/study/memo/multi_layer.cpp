@@ -263,6 +263,7 @@ void check_multi_layer(const MultiLayerSettings& settings) {
   if (settings.texts_read > settings.texts)
     throw UsageError("texts_read is {}, expected no more than texts, {}", settings.texts_read,
                      settings.texts);
+  check_distinct("dimensions", settings.dimensions);
   check_list("decoys", settings.decoys);
   check_list("encodings", settings.encodings);
   for (const Run& run : runs_of(settings)) memo_config(settings, run).check();

@@ -376,6 +376,7 @@ void check_moons(const ThreeMoonsSettings& settings) {
   if (settings.free_steps >= settings.task.steps)
     throw UsageError("free_steps is {}, expected fewer than task.steps, {}", settings.free_steps,
                      settings.task.steps);
+  check_list("training_periods", settings.training_periods);
   ThreeMoonsConfig task = settings.task;
   task.periods = settings.training_periods;
   ThreeMoons{task};
