@@ -78,7 +78,6 @@ void theorem1(StudyContext& context) {
 
 void proposition4(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 20, .inputs = 100'000}, kNoSetting);
-  const auto outputs = static_cast<int32_t>(settings.outputs);
   if (!(settings.alpha > 1))
     throw UsageError("alpha is {:g}; Proposition 4 needs more than 1", settings.alpha);
   const AssociationTask task = task_of(settings);
@@ -96,7 +95,7 @@ void proposition4(StudyContext& context) {
     std::vector<Spread> errors;
     std::vector<double> rates;
     for (const int64_t T : samples) {
-      const auto plan = best_memory(law, outputs, d, static_cast<double>(T));
+      const auto plan = best_memory(law, settings.outputs, d, static_cast<double>(T));
       const Spread simulated = errors.emplace_back(measured_number(
           context, fmt::format("T = {}, d = {}", T, d), settings.runs, [&](uint64_t seed) {
             RandomStream random(seed, kSampleStream);

@@ -42,12 +42,12 @@ int64_t first_close_pair(std::span<const float> directions, int64_t count, int64
 }
 
 /// Inputs whose outputs follow a Zipf law: output y has `each` inputs, which share its mass.
-AssociationTask zipf_outputs(int32_t outputs, int32_t each, double exponent) {
+AssociationTask zipf_outputs(int32_t outputs, int64_t each, double exponent) {
   const AssociationTask by_output = zipf_task(outputs, outputs, exponent);
   AssociationTask task{.law = {}, .output = {}, .outputs = outputs};
   for (int32_t y = 0; y < outputs; ++y)
-    for (int32_t i = 0; i < each; ++i) {
-      task.law.push_back(by_output.law[y] / each);
+    for (int64_t i = 0; i < each; ++i) {
+      task.law.push_back(by_output.law[y] / static_cast<double>(each));
       task.output.push_back(y);
     }
   return task;
@@ -224,9 +224,8 @@ void proposition5(StudyContext& context) {
         "inputs = {}, outputs = {}; expected a multiple of outputs, so that each has "
         "equally many",
         settings.inputs, settings.outputs);
-  const auto outputs = static_cast<int32_t>(settings.outputs);
-  const AssociationTask task = zipf_outputs(
-      outputs, static_cast<int32_t>(settings.inputs / settings.outputs), settings.alpha);
+  const AssociationTask task =
+      zipf_outputs(settings.outputs, settings.inputs / settings.outputs, settings.alpha);
   const std::vector<int64_t> dimensions = {2, 3, 4, 6, 8, 12};
   const auto d = as_doubles(dimensions);
   const auto counts = log_spaced(1, settings.outputs, 12);
@@ -322,7 +321,7 @@ void general_weights(StudyContext& context) {
     throw UsageError("inputs is {}, expected {} or more: so many are stored at least",
                      settings.inputs, kFewestStored);
   const AssociationTask task = drawn_outputs(settings, context.seed());
-  const auto dimensions = log_spaced(settings.outputs, 20 * settings.outputs, 6);
+  const auto dimensions = log_spaced(settings.outputs, int64_t{20} * settings.outputs, 6);
   const auto d = as_doubles(dimensions);
   const Candidates candidates = candidates_of(task, kFewestStored);
   Progress progress(context.progress(), "Equation (3)", 5);

@@ -28,7 +28,7 @@ struct ExponentSettings {
   int64_t runs = 8;
   int64_t simulated_inputs = 1'000'000;
   int64_t inputs = 100'000'000;
-  int64_t outputs = 5;
+  int32_t outputs = 5;
   std::vector<double> alphas = {1.5, 2, 3};
   std::vector<double> rhos = {0.5, 0.75, 1};
   std::vector<std::string_view> unused = {};  ///< those of them that a study does not have
@@ -79,9 +79,9 @@ BestThreshold best_threshold(const ExponentSettings& settings, double alpha, dou
                              int64_t d) {
   const auto error_at = [&](double log_stored) {
     const auto stored = static_cast<int64_t>(std::llround(std::exp(log_stored)));
-    const auto outputs = static_cast<int32_t>(settings.outputs);
-    return predicted_error(
-        summarise_zipf_memory(settings.inputs, outputs, alpha, {.rho = rho, .stored = stored}), d);
+    return predicted_error(summarise_zipf_memory(settings.inputs, settings.outputs, alpha,
+                                                 {.rho = rho, .stored = stored}),
+                           d);
   };
   constexpr double kShare = 1 / std::numbers::phi;
   double low = 0, high = std::log(std::min<double>(static_cast<double>(settings.inputs), 20.0 * d));
@@ -172,20 +172,20 @@ void proposition2(StudyContext& context) {
   const ExponentSettings settings = exponent_settings(context, {});
   const auto dimensions = log_spaced(1000, 100'000, 5);
   const auto d = as_doubles(dimensions);
-  const auto outputs = static_cast<int32_t>(settings.outputs);
   Table table("Exponent of d without a threshold",
               {"α", "ρ", "(13)", "expected error", fmt::format("simulated, {} runs", settings.runs),
                "standard error", "N of the simulation"});
   auto panels = std::make_unique<Panels>("Expected error of q = p^ρ");
   Progress progress(context.progress(), "Proposition 2", std::ssize(settings.alphas));
   for (const double alpha : settings.alphas) {
-    const AssociationTask task = zipf_task(settings.simulated_inputs, outputs, alpha);
+    const AssociationTask task = zipf_task(settings.simulated_inputs, settings.outputs, alpha);
     auto chart =
         std::make_unique<LineChart>(fmt::format("α = {:g}", alpha), kLogDimension, kLogError);
     for (const double rho : settings.rhos) {
       if (2 * rho * alpha <= 1) continue;  // the load phi(N) is drawn below
       const std::string name = fmt::format("α = {}, ρ = {}", alpha, rho);
-      const auto summary = summarise_zipf_memory(settings.inputs, outputs, alpha, {.rho = rho});
+      const auto summary =
+          summarise_zipf_memory(settings.inputs, settings.outputs, alpha, {.rho = rho});
       std::vector<double> expected;
       for (const int64_t dimension : dimensions)
         expected.push_back(predicted_error(summary, dimension));
@@ -211,7 +211,7 @@ void proposition2(StudyContext& context) {
       fmt::format("Proposition 2: where 2ρα > 1 the error falls as d^(-(α-1)/(2ρα)) (eq. 13): "
                   "dashed, a little below the curve of that ρ. N = {}.",
                   settings.inputs));
-  add_load_chart(context, outputs);
+  add_load_chart(context, settings.outputs);
 }
 
 void proposition3(StudyContext& context) {
@@ -268,11 +268,10 @@ std::vector<double> errors_of_schemes(StudyContext& context, const ExponentSetti
   const std::string part = fmt::format("α = {}, d = {}", alpha, d);
   return context.part(part, 1 + settings.rhos.size(), [&] {
     const RankedLaw law = RankedLaw::zipf(settings.inputs, alpha);
-    const auto outputs = static_cast<int32_t>(settings.outputs);
     std::vector<double> errors = {best_memory(law, settings.outputs, d, kAllData).error};
     for (const double rho : settings.rhos)
-      errors.push_back(
-          predicted_error(summarise_zipf_memory(settings.inputs, outputs, alpha, {.rho = rho}), d));
+      errors.push_back(predicted_error(
+          summarise_zipf_memory(settings.inputs, settings.outputs, alpha, {.rho = rho}), d));
     return errors;
   });
 }

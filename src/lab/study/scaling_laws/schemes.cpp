@@ -150,8 +150,7 @@ constexpr MapReference kMapReferences[] = {{.5, 0, {.641, .444, .166, .011, .000
 void add_error_maps(StudyContext& context, const Settings& settings, double alpha, Panels& maps,
                     ReferenceTable& reference) {
   const auto dimensions = log_spaced(10, 1000, 30), samples = log_spaced(10, 10000, 30);
-  const AssociationTask task =
-      zipf_task(settings.inputs, static_cast<int32_t>(settings.outputs), alpha);
+  const AssociationTask task = zipf_task(settings.inputs, settings.outputs, alpha);
   const std::string part = fmt::format("maps, α = {:g}", alpha);
   const size_t D = dimensions.size(), S = samples.size();
   const size_t count = 2 * (S * D + std::size(kCompared));
@@ -318,15 +317,15 @@ void stored_heatmaps(StudyContext& context) {
 
 void error_rates(StudyContext& context) {
   const Settings settings = settings_of(context, {.inputs = 1'000'000, .unused = {"runs"}});
-  const auto outputs = static_cast<int32_t>(settings.outputs);
   const std::vector<int64_t> dimensions = {100, 300, 1000, 3000, 10000};
   const RankedLaw law = RankedLaw::zipf(settings.inputs, settings.alpha);
   const std::vector<double> d = as_doubles(dimensions), T = {1e2, 1e3, 1e4, 1e5};
   std::vector<double> frequency, threshold, unseen;
   for (const int64_t dimension : dimensions) {
     frequency.push_back(predicted_error(
-        summarise_zipf_memory(settings.inputs, outputs, settings.alpha, {.rho = 1}), dimension));
-    threshold.push_back(best_memory(law, outputs, dimension, kAllData).error);
+        summarise_zipf_memory(settings.inputs, settings.outputs, settings.alpha, {.rho = 1}),
+        dimension));
+    threshold.push_back(best_memory(law, settings.outputs, dimension, kAllData).error);
   }
   for (const double samples : T) unseen.push_back(law.unseen_mass(samples));
   StudyResults& results = context.results();

@@ -118,8 +118,7 @@ std::unique_ptr<LineChart> schedule_chart(StudyContext& context, const Settings&
                                           const SchedulePanel& panel,
                                           const std::vector<ScheduledCurve>& curves,
                                           ReferenceTable& reference) {
-  const AssociationTask task =
-      zipf_task(panel.inputs, static_cast<int32_t>(settings.outputs), settings.alpha);
+  const AssociationTask task = zipf_task(panel.inputs, settings.outputs, settings.alpha);
   const auto times = log_spaced(1, kScheduledSteps, 25);
   std::vector<ShownSeries> series;
   for (size_t k = 0; k < curves.size(); ++k) {
@@ -184,8 +183,7 @@ const char* const kStepRules[] = {"γ = 10",          "best constant",
 /// The final error with each of kStepRules.
 std::vector<Spread> errors_by_step_size(StudyContext& context, const Settings& settings,
                                         const AdaptiveCase& c) {
-  const AssociationTask task =
-      zipf_task(c.inputs, static_cast<int32_t>(settings.outputs), settings.alpha);
+  const AssociationTask task = zipf_task(c.inputs, settings.outputs, settings.alpha);
   const auto run = [&](uint64_t seed, const StepSchedule& schedule, std::optional<double> kappa) {
     SampledDescent sampled(task, c.dimension, seed);
     LoadAdaptiveStep adaptive(0.1, 10, kappa.value_or(1));

@@ -10,7 +10,7 @@
 namespace tessera::scaling_laws {
 
 theory::AssociationTask task_of(const Settings& settings) {
-  return theory::zipf_task(settings.inputs, static_cast<int32_t>(settings.outputs), settings.alpha);
+  return theory::zipf_task(settings.inputs, settings.outputs, settings.alpha);
 }
 
 Settings settings_of(StudyContext& context, Settings paper,

@@ -23,7 +23,7 @@ namespace tessera::scaling_laws {
 struct Settings {
   int64_t runs = 100;
   int64_t inputs = 100;
-  int64_t outputs = 5;
+  int32_t outputs = 5;
   double alpha = 2;
   std::vector<std::string_view> unused = {};  ///< those of them that a study does not have
 
