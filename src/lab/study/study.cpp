@@ -110,7 +110,7 @@ Json flattened(const Json& settings) {
   return flat;
 }
 
-bool is_bound(const std::string& path, const std::vector<std::string_view>& bound) {
+bool is_bound(const std::string& path, const SettingNames& bound) {
   return path != "runs" && std::any_of(bound.begin(), bound.end(), [&](std::string_view name) {
            return name.empty() || path == name || path.starts_with(std::string(name) + ".");
          });
@@ -160,7 +160,7 @@ std::string first_difference(const Json& before, const Json& now) {
 /// that are those of none of the `prepared` set-ups, or empty. bound: settings, or tables of them,
 /// that such numbers depend on ("" means all), but for "runs".
 std::string why_references_fail(const Json& chosen, const std::vector<Json>& prepared,
-                                const std::vector<std::string_view>& bound) {
+                                const SettingNames& bound) {
   std::vector<Json> known;
   for (const Json& settings : prepared) known.push_back(flattened(settings));
   std::string reasons;
@@ -238,7 +238,7 @@ uint64_t StudyContext::training_seed(int64_t run) const {
 }
 
 void StudyContext::take_settings(const Json& chosen, const std::vector<Json>& prepared,
-                                 const std::vector<std::string_view>& bound) {
+                                 const SettingNames& bound) {
   resolved_ = chosen;
   check_folder();
   const std::string reason = why_references_fail(chosen, prepared, bound);

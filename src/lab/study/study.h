@@ -71,8 +71,11 @@ struct StudyOptions {
 
 struct Study;
 
+/// Names of settings: their paths ("train.seed") or, where that is said, a part of them.
+using SettingNames = std::vector<std::string_view>;
+
 /// See StudyContext::settings.
-inline const std::vector<std::string_view> kEverySetting = {""}, kNoSetting = {};
+inline const SettingNames kEverySetting = {""}, kNoSetting = {};
 
 /// Throws UsageError where a setting that is a list, of this name, has something twice.
 template <typename List>
@@ -102,18 +105,16 @@ Cell fixed_or_empty(double value, int decimals);
 
 /// A visitor of fields that leaves these out: settings that a study does not use.
 template <typename Visitor>
-auto all_but(const std::vector<std::string_view>& unused, Visitor& field) {
+auto all_but(const SettingNames& unused, Visitor& field) {
   return [&](std::string_view name, auto& member, std::string_view help,
              const config::Demand& demand = {}) {
     if (std::ranges::find(unused, name) == unused.end()) field(name, member, help, demand);
   };
 }
 
-/// Names of settings: their paths ("train.seed"), or the ends of them ("seed").
-using SettingNames = std::vector<std::string_view>;
-
-/// Those that a study sets itself, as its struct of settings lists them. They are part of what it
-/// keeps, but are not offered, and an override of one is refused.
+/// Settings that a study sets itself, as its struct of settings lists them, by their paths or the
+/// ends of them ("seed"). They are part of what it keeps, but are not offered, and an override of
+/// one is refused.
 template <typename T>
 SettingNames set_by_study() {
   if constexpr (requires { T::kSetByStudy; })
@@ -144,7 +145,7 @@ class StudyContext {
   /// each is compared as it is, with the differences stated.
   template <config::Configuration T>
   T settings(const T& quick, const T& standard, const T& paper,
-             const std::vector<std::string_view>& bound = kEverySetting) {
+             const SettingNames& bound = kEverySetting) {
     const std::vector<config::Json> prepared = {config::to_json(quick), config::to_json(standard),
                                                 config::to_json(paper)};
     if (describes_) describe(prepared, config::fields_of(standard), set_by_study<T>());
@@ -157,13 +158,12 @@ class StudyContext {
   }
   /// The same where the default is the paper's set-up.
   template <config::Configuration T>
-  T settings(const T& quick, const T& paper,
-             const std::vector<std::string_view>& bound = kEverySetting) {
+  T settings(const T& quick, const T& paper, const SettingNames& bound = kEverySetting) {
     return settings(quick, paper, paper, bound);
   }
   /// The same of a function that gives them for each size.
   template <config::Configuration T>
-  T settings(T (*of)(StudySize), const std::vector<std::string_view>& bound = kEverySetting) {
+  T settings(T (*of)(StudySize), const SettingNames& bound = kEverySetting) {
     return settings(of(StudySize::kQuick), of(StudySize::kDefault), of(StudySize::kPaper), bound);
   }
   const config::Json& resolved_settings() const { return resolved_; }
@@ -192,7 +192,7 @@ class StudyContext {
 
  private:
   void take_settings(const config::Json& chosen, const std::vector<config::Json>& prepared,
-                     const std::vector<std::string_view>& bound);
+                     const SettingNames& bound);
   void check_folder() const;
   [[noreturn]] static void describe(const std::vector<config::Json>& prepared,
                                     const std::vector<config::Field>& fields,

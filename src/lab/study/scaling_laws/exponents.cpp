@@ -21,7 +21,7 @@ namespace {
 using namespace theory;
 
 /// What simulates memories, where the studies of their expected error have nothing to simulate.
-const std::vector<std::string_view> kOfSimulation = {"runs", "simulated_inputs"};
+const SettingNames kOfSimulation = {"runs", "simulated_inputs"};
 
 /// Settings of the studies that measure exponents.
 struct ExponentSettings {
@@ -31,7 +31,7 @@ struct ExponentSettings {
   int32_t outputs = 5;
   std::vector<double> alphas = {1.5, 2, 3};
   std::vector<double> rhos = {0.5, 0.75, 1};
-  std::vector<std::string_view> unused = {};  ///< those of them that a study does not have
+  SettingNames unused = {};  ///< those of them that a study does not have
 
   template <typename Visitor>
   void visit_fields(Visitor&& visitor) {

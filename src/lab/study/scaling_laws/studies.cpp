@@ -13,8 +13,7 @@ theory::AssociationTask task_of(const Settings& settings) {
   return theory::zipf_task(settings.inputs, settings.outputs, settings.alpha);
 }
 
-Settings settings_of(StudyContext& context, Settings paper,
-                     const std::vector<std::string_view>& bound) {
+Settings settings_of(StudyContext& context, Settings paper, const SettingNames& bound) {
   Settings quick = paper;
   quick.runs = std::min(paper.runs, std::max<int64_t>(4, paper.runs / 10));
   return context.settings(quick, paper, bound);

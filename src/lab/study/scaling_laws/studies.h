@@ -25,7 +25,7 @@ struct Settings {
   int64_t inputs = 100;
   int32_t outputs = 5;
   double alpha = 2;
-  std::vector<std::string_view> unused = {};  ///< those of them that a study does not have
+  SettingNames unused = {};  ///< those of them that a study does not have
 
   template <typename Visitor>
   void visit_fields(Visitor&& visitor) {
@@ -43,7 +43,7 @@ theory::AssociationTask task_of(const Settings& settings);
 /// The settings with a tenth of the runs (at least 4 of them) for --quick; the default is the
 /// paper's. bound: as StudyContext::settings has it.
 Settings settings_of(StudyContext& context, Settings paper,
-                     const std::vector<std::string_view>& bound = kEverySetting);
+                     const SettingNames& bound = kEverySetting);
 
 /// The stream of random numbers from which samples are drawn; embeddings have streams of their own.
 constexpr uint64_t kSampleStream = 2;
