@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "lab/theory/dense_products.h"
-#include "lab/theory/memory_diagnostics.h"
 #include "tessera/base/error.h"
 #include "tessera/plan/blas.h"
 #include "tessera/plan/population_error.h"
@@ -116,7 +116,10 @@ double LoadAdaptiveStep::next(const ScoreDescent& descent, int32_t input) {
   constexpr double kMemory = 0.02;
   margin_ += (steps_ == 0 ? 1.0 : kMemory) * (descent.margin(input) - margin_);
   if (steps_ % kRefresh == 0) noise_ = descent.mean_noise();
-  const double load = ++steps_ > kWarmUp ? memory_load(noise_, std::max(0.0, margin_), kappa_) : 0;
+  double load = 0;
+  if (++steps_ > kWarmUp)
+    load = margin_ > 0 ? 2 * kappa_ * noise_ / (margin_ * margin_)
+                       : std::numeric_limits<double>::infinity();
   return least_ + (most_ - least_) / (1 + load * load);
 }
 

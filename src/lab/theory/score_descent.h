@@ -55,7 +55,8 @@ void approximate_batch_step(const WeightedBatch& batch, double step_size, double
                             std::span<float> weights);
 
 /// The step size that the load dictates: small where the noise swamps the margin,
-/// least + (most - least) / (1 + load^2) with load = 2 kappa noise / margin^2.
+/// least + (most - least) / (1 + load^2) with load = 2 kappa noise / margin^2, infinite where the
+/// margin is 0 or less.
 class LoadAdaptiveStep {
  public:
   LoadAdaptiveStep(double least, double most, double kappa)

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "lab/theory/descent.h"
-#include "lab/theory/memory_diagnostics.h"
+#include "lab/theory/likelihood_ratio.h"
 #include "tessera/base/error.h"
 #include "tessera/plan/population_error.h"
 

@@ -5,7 +5,7 @@
 #include <numbers>
 
 #include "lab/study/scaling_laws/studies.h"
-#include "lab/theory/memory_diagnostics.h"
+#include "lab/theory/likelihood_ratio.h"
 #include "tessera/base/error.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/random.h"

@@ -53,6 +53,13 @@ AssociationTask zipf_outputs(int32_t outputs, int64_t each, double exponent) {
   return task;
 }
 
+/// The error of W that stores the first inputs equally.
+double threshold_error(const AssociationTask& task, int64_t stored, int64_t d, uint64_t seed) {
+  const std::vector<SimulatedMemory> memory = {
+      {scheme_weights({.rho = 0, .stored = stored}, task.law), {d}}};
+  return population_errors(task, memory, seed)[0][0];
+}
+
 /// Errors of W with the threshold that errs least in each dimension.
 std::vector<Spread> best_linear_errors(StudyContext& context, const Settings& settings,
                                        const AssociationTask& task,
@@ -60,12 +67,10 @@ std::vector<Spread> best_linear_errors(StudyContext& context, const Settings& se
   const RankedLaw law = RankedLaw::zipf(settings.inputs, settings.alpha);
   std::vector<Spread> errors;
   for (const int64_t dimension : dimensions) {
-    const auto plan = best_memory(law, settings.outputs, dimension, kAllData);
-    const std::vector<SimulatedMemory> memory = {
-        {scheme_weights({.rho = 0, .stored = plan.stored}, task.law), {dimension}}};
+    const int64_t stored = best_memory(law, settings.outputs, dimension, kAllData).stored;
     errors.push_back(measured_number(
         context, fmt::format("W, d = {}", dimension), settings.runs,
-        [&](uint64_t seed) { return population_errors(task, memory, seed)[0][0]; }));
+        [&](uint64_t seed) { return threshold_error(task, stored, dimension, seed); }));
   }
   return errors;
 }
@@ -106,9 +111,7 @@ BestCount best_random(StudyContext& context, int64_t runs, const AssociationTask
   return best_count(context, fmt::format("random, d = {}", d), runs, counts,
                     [&](int64_t stored, uint64_t seed) {
                       const int64_t inputs = stored * task.inputs() / task.outputs;
-                      const std::vector<SimulatedMemory> memory = {
-                          {scheme_weights({.rho = 0, .stored = inputs}, task.law), {d}}};
-                      return population_errors(task, memory, seed)[0][0];
+                      return threshold_error(task, inputs, d, seed);
                     });
 }
 

@@ -1,4 +1,4 @@
-#include "lab/theory/memory_diagnostics.h"
+#include "lab/theory/likelihood_ratio.h"
 
 #include <algorithm>
 #include <cmath>
@@ -24,11 +24,6 @@ std::vector<double> class_noise(std::span<const float> memory,
     noise.push_back(std::inner_product(line, line + dimension, line, 0.0) /
                     static_cast<double>(dimension));
   return noise;
-}
-
-double memory_load(double mean_noise, double margin, double kappa) {
-  if (margin <= 0) return std::numeric_limits<double>::infinity();
-  return 2 * kappa * mean_noise / (margin * margin);
 }
 
 int32_t likelihood_ratio_answer(std::span<const float> scores, std::span<const double> class_noise,

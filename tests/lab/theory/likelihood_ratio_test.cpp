@@ -1,4 +1,4 @@
-#include "lab/theory/memory_diagnostics.h"
+#include "lab/theory/likelihood_ratio.h"
 
 #include <gtest/gtest.h>
 
@@ -19,8 +19,6 @@ TEST(ClassNoise, TwoDimensionsByHand) {
   // W = [[1, 2], [0, 3]], u_0 = (1, 0), u_1 = (0, 1).
   EXPECT_EQ(class_noise(std::vector<float>{1, 2, 0, 3}, std::vector<float>{1, 0, 0, 1}, 2),
             (std::vector<double>{2.5, 4.5}));
-  EXPECT_DOUBLE_EQ(memory_load(3.5, 2, 4), 7);
-  EXPECT_TRUE(std::isinf(memory_load(3.5, 0, 4)));
   EXPECT_THROW(class_noise(std::vector<float>{1, 2}, std::vector<float>{1, 0}, 2), UsageError);
 }
 

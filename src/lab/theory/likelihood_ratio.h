@@ -13,10 +13,6 @@ namespace tessera::theory {
 std::vector<double> class_noise(std::span<const float> memory,
                                 std::span<const float> output_embeddings, int64_t dimension);
 
-/// 2 kappa n / margin^2: above 1 the noise on the scores swamps the typical margin of a right
-/// answer. Infinite where the margin is 0 or less.
-double memory_load(double mean_noise, double margin, double kappa);
-
 /// The likelihood-ratio decoder: argmax over y of (s_y - 1/2) / n_y + log prior_y, for scores s [M]
 /// of one probe whose right answer has weight 1. Frequent outputs are noisier and more
 /// likely; argmax of s knows neither. prior: the share of each output among what is stored; outputs
