@@ -157,7 +157,7 @@ TEST_F(NetworkStudies, NeedWhatTheyAreGivenBeforeAnyTraining) {
 TEST_F(NetworkStudies, NeedTheTokenizerOfAModelBeforeAnyTraining) {
   save_model(folder_ / "bare", *make_language_model("lstm", {{"vocabulary", 257}}, 1));
   EXPECT_THAT(refusal<DataError>("prompts", {{"mosaic", (folder_ / "bare").native()}}),
-              HasSubstr("holds no tokenizer"));
+              HasSubstr("has no tokenizer.json"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "gpt"));
 }
 

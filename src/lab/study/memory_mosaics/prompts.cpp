@@ -17,8 +17,8 @@
 #include "lab/task/stories/story_files.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
-#include "tessera/checkpoint/model_directory.h"
 #include "tessera/infer/beam_search.h"
+#include "tessera/infer/model_folder.h"
 #include "tessera/infer/scoring.h"
 #include "tessera/model/language_model.h"
 #include "tessera/report/bar_chart.h"
@@ -87,24 +87,24 @@ PromptSettings prompt_settings(StudySize size) {
 /// A model with its tokenizer, as a reader of stories.
 class Reader {
  public:
-  Reader(std::string name, std::shared_ptr<LanguageModel> model, Tokenizer tokenizer)
-      : name_(std::move(name)), model_(std::move(model)), tokenizer_(std::move(tokenizer)) {
-    model_->eval();
+  Reader(std::string name, ModelFolder folder)
+      : name_(std::move(name)), folder_(std::move(folder)) {
+    folder_.model->eval();
   }
 
   const std::string& name() const { return name_; }
 
   /// How it goes on, to the end of the first sentence: the paper cuts by hand to the shortest
   /// length that answers.
-  std::string continuation(std::string_view prompt, const PromptSettings& settings) const {
+  std::string continuation(const std::string& prompt, const PromptSettings& settings) const {
     const BeamOptions options{.beams = settings.beams,
                               .max_tokens = settings.tokens,
-                              .end_of_text = tokenizer_.end_of_text()};
-    const auto found = beam_search(*model_, from_the_beginning(prompt), options);
+                              .end_of_text = folder_.tokenizer.end_of_text()};
+    const auto found = beam_search(*folder_.model, from_the_beginning(prompt), options);
     if (found.empty()) return "";
     std::vector<int32_t> ids(found.front().tokens.begin(), found.front().tokens.end());
     if (found.front().ended) ids.pop_back();
-    const std::string text = tokenizer_.decode(ids);
+    const std::string text = folder_.tokenizer.decode(ids);
     size_t end = text.find_first_of(".!?");
     if (end == std::string::npos) return text;
     if (text.substr(end + 1).starts_with('"')) ++end;
@@ -118,7 +118,7 @@ class Reader {
   Answer answer(const Question& question) const {
     std::vector<Continuation> requests = {continued(question, question.right)};
     for (const std::string& wrong : question.wrong) requests.push_back(continued(question, wrong));
-    const auto scores = score_continuations(*model_, requests);
+    const auto scores = score_continuations(*folder_.model, requests);
     const auto best_wrong = std::max_element(
         scores.begin() + 1, scores.end(),
         [](const auto& a, const auto& b) { return a.log_probability < b.log_probability; });
@@ -126,23 +126,18 @@ class Reader {
   }
 
  private:
-  Tokens tokens_of(std::string_view text) const {
-    const auto ids = tokenizer_.encode(text);
-    return {ids.begin(), ids.end()};
-  }
   /// After an end of text, as every story of the training text is.
-  Tokens from_the_beginning(std::string_view text) const {
-    Tokens tokens = tokens_of(text);
-    if (const auto end = tokenizer_.end_of_text()) tokens.insert(tokens.begin(), *end);
+  Tokens from_the_beginning(const std::string& text) const {
+    Tokens tokens = folder_.encode(text);
+    if (const auto end = folder_.tokenizer.end_of_text()) tokens.insert(tokens.begin(), *end);
     return tokens;
   }
-  Continuation continued(const Question& question, std::string_view text) const {
-    return {from_the_beginning(question.prompt), tokens_of(text)};
+  Continuation continued(const Question& question, const std::string& text) const {
+    return {from_the_beginning(question.prompt), folder_.encode(text)};
   }
 
   std::string name_;
-  std::shared_ptr<LanguageModel> model_;
-  Tokenizer tokenizer_;
+  ModelFolder folder_;
 };
 
 /// The two readers, and how those that this study trained were trained.
@@ -156,8 +151,7 @@ struct Readers {
 Readers make_readers(const PromptSettings& settings, const StudyContext& context) {
   // What is given is read before anything is trained.
   const auto given = [](const std::string& name, const std::string& folder) {
-    return folder.empty() ? std::optional<Reader>()
-                          : Reader(name, load_model(folder), Tokenizer::load(folder));
+    return folder.empty() ? std::optional<Reader>() : Reader(name, ModelFolder::load(folder));
   };
   const auto gpt = given("GPT", settings.gpt), mosaic = given("Memory Mosaic", settings.mosaic);
   Readers readers;
@@ -166,7 +160,8 @@ Readers make_readers(const PromptSettings& settings, const StudyContext& context
   const auto trained = [&](const std::string& name, const std::string& kind) {
     auto networks = train_networks(settings, {network_of(name, kind)}, *readers.corpus, context);
     readers.trained.push_back(std::move(networks.front()));
-    return Reader(name, readers.trained.back().first().learner->model(), readers.corpus->tokenizer);
+    return Reader(name, {readers.trained.back().first().learner->model(), readers.corpus->tokenizer,
+                         nullptr});
   };
   readers.all.push_back(gpt ? *gpt : trained("GPT", "gpt"));
   readers.all.push_back(mosaic ? *mosaic : trained("Memory Mosaic", "memory_mosaic"));
@@ -194,7 +189,7 @@ void continue_prompts(const std::vector<Reader>& readers, const PromptSettings& 
     InterruptGuard::stop_if_interrupted("stopped while continuing the prompts");
     std::vector<Cell> row = {prompt.prompt, prompt.transformer, prompt.mosaic};
     for (const Reader& reader : readers)
-      row.emplace_back(reader.continuation(prompt.prompt, settings));
+      row.emplace_back(reader.continuation(std::string(prompt.prompt), settings));
     table.add_row(std::move(row));
     progress.advance();
   }
