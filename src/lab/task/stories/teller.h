@@ -85,7 +85,7 @@ class Teller : public Draws {
   Id add_drawn(char letter, Kind kind, Places rows, Where where = Where::kAnywhere);
   const Noun& draw_noun(Nouns nouns);
   bool has_noun(std::string_view noun) const;
-  bool has_name(std::string_view name) const;
+  bool has_initial_of(std::string_view name) const;
   void add_sentence(std::string text, size_t first_event);
   void fill(std::string_view phrase, bool plain, std::string& sentence);
   std::string slot(std::string_view slot, bool plain);

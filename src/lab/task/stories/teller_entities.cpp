@@ -28,7 +28,7 @@ bool Teller::has_noun(std::string_view noun) const {
   });
 }
 
-bool Teller::has_name(std::string_view name) const {
+bool Teller::has_initial_of(std::string_view name) const {
   return std::any_of(story_.entities.begin(), story_.entities.end(), [&](const Entity& entity) {
     return !entity.name.empty() && entity.name.front() == name.front();
   });
@@ -43,7 +43,7 @@ Id Teller::add_friend(char letter) {
   const bool animal = letter == 'A' ? chance(0.2) : hero_is_animal();
   std::string_view name, noun = she ? "girl" : "boy";
   do name = pick(animal ? Words(kAnimalNames) : she ? Words(kGirls) : kBoys);
-  while (has_name(name));
+  while (has_initial_of(name));
   while (animal && (noun == "girl" || noun == "boy" || has_noun(noun))) noun = pick(kSpecies);
   const char house = static_cast<char>(letter | 0x20);
   const Id place = letter == 'A' ? home_
