@@ -4,7 +4,6 @@
 
 #include <initializer_list>
 #include <nlohmann/json.hpp>
-#include <string>
 #include <string_view>
 #include <utility>
 

@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <cctype>
-#include <cmath>
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"

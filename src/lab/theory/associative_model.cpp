@@ -1,6 +1,5 @@
 #include "lab/theory/associative_model.h"
 
-#include <algorithm>
 #include <cmath>
 #include <map>
 #include <numeric>
