@@ -53,8 +53,8 @@ DescentStep width_independent_step(UpdateRule rule, double size, int64_t dimensi
           .outputs = of_embeddings};
 }
 
-double descend(const AssociationTask& task, const WeightedBatch& batch, const DescentStep& step,
-               AssociativeModel<float>& model) {
+void descend(const AssociationTask& task, const WeightedBatch& batch, const DescentStep& step,
+             AssociativeModel<float>& model) {
   const auto gradient = gradient_for(task, batch, step, model);
   update(step.rule, step.memory, gradient.memory, model.memory.data());
   update(step.rule, step.outputs, gradient.outputs, model.outputs.data());
@@ -62,23 +62,21 @@ double descend(const AssociationTask& task, const WeightedBatch& batch, const De
   for (size_t row = 0; row * d < gradient.inputs.size(); ++row)
     update(step.rule, step.inputs, std::span(gradient.inputs).subspan(row * d, d),
            model.inputs.data() + batch.inputs[row] * d);
-  return gradient.loss;
 }
 
-double AdamDescent::descend(const AssociationTask& task, const WeightedBatch& batch,
-                            AssociativeModel<float>& model) {
+void AdamDescent::descend(const AssociationTask& task, const WeightedBatch& batch,
+                          AssociativeModel<float>& model) {
   const auto gradient = gradient_for(task, batch, step_, model);
   ++batches_;
   update(step_.memory, gradient.memory, memory_, model.memory);
   update(step_.outputs, gradient.outputs, outputs_, model.outputs);
-  if (step_.inputs == 0) return gradient.loss;
+  if (step_.inputs == 0) return;
   std::vector<float> of_inputs(model.inputs.size(), 0.0f);
   const size_t d = model.dimension;
   for (size_t row = 0; row < batch.inputs.size(); ++row)
     std::copy_n(gradient.inputs.begin() + row * d, d,
                 of_inputs.begin() + batch.inputs[row] * model.dimension);
   update(step_.inputs, of_inputs, inputs_, model.inputs);
-  return gradient.loss;
 }
 
 void AdamDescent::update(double size, std::span<const float> gradient, Moments& moments,

@@ -26,9 +26,9 @@ struct DescentStep {
 DescentStep width_independent_step(UpdateRule rule, double size, int64_t dimension,
                                    bool learn_embeddings);
 
-/// Updates the model by one batch; returns the loss (nats) before the update.
-double descend(const AssociationTask& task, const WeightedBatch& batch, const DescentStep& step,
-               AssociativeModel<float>& model);
+/// Updates the model by one batch.
+void descend(const AssociationTask& task, const WeightedBatch& batch, const DescentStep& step,
+             AssociativeModel<float>& model);
 
 /// Adam (Kingma and Ba 2015), betas 0.9 and 0.999, with moments kept between batches, for what
 /// kSign, its case without memory, is too rough for. step.rule is not looked at.
@@ -37,8 +37,8 @@ class AdamDescent {
   explicit AdamDescent(const DescentStep& step) : step_(step) {}
 
   /// Updates the model by one batch; inputs outside the batch have gradient 0 but keep moving.
-  double descend(const AssociationTask& task, const WeightedBatch& batch,
-                 AssociativeModel<float>& model);
+  void descend(const AssociationTask& task, const WeightedBatch& batch,
+               AssociativeModel<float>& model);
 
  private:
   struct Moments {

@@ -17,7 +17,7 @@ AssociativeModel<float> tiny_model() {
 TEST(Descend, OneStepOfEachRuleByHand) {
   const AssociationTask task = zipf_task(1, 2, 1);
   auto model = tiny_model();
-  EXPECT_NEAR(descend(task, population_batch(task), {.memory = 0.5}, model), std::log(2), 1e-6);
+  descend(task, population_batch(task), {.memory = 0.5}, model);
   EXPECT_FLOAT_EQ(model.memory[0], 0.5f);
   EXPECT_EQ(model.inputs, tiny_model().inputs);
 
