@@ -42,16 +42,20 @@ class RemainsTest : public StoreTest {
   RemainsTest() {
     memorize(store(), "kept", kKept);
     memorize(store(), "secret", kSecret);
-    const MemoStore opened(store());
-    remains_.add(opened, opened.ledger().get("secret"));
+    add_to(remains_, store(), "secret");
   }
-  /// Files with remains.
-  std::vector<std::string> found() const {
+  static void add_to(Remains& remains, const std::filesystem::path& path, const std::string& id) {
+    const MemoStore opened(path);
+    remains.add(opened, opened.ledger().get(id));
+  }
+  /// Files of store() with remains.
+  std::vector<std::string> found(const Remains& remains) const {
     std::vector<std::string> names;
-    for (const ScannedFile& file : remains_.scan(store(), [](int64_t, int64_t) {}))
+    for (const ScannedFile& file : remains.scan(store(), [](int64_t, int64_t) {}))
       if (file.found > 0) names.push_back(file.name);
     return names;
   }
+  std::vector<std::string> found() const { return found(remains_); }
 
   Remains remains_;
 };
@@ -99,14 +103,10 @@ TEST_F(RemainsTest, AreNotWhatAnEmptyStoreHas) {
                            "INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE" + std::string(40, ' ');
   memorize(store(), "table", text);
   Remains remains;
-  {
-    const MemoStore opened(store());
-    remains.add(opened, opened.ledger().get("table"));
-  }
+  add_to(remains, store(), "table");
   forget(store(), "table");
   remains.leave_out(MemoStore(store()));
-  for (const ScannedFile& file : remains.scan(store(), [](int64_t, int64_t) {}))
-    EXPECT_EQ(file.found, 0) << file.name;
+  EXPECT_THAT(found(remains), ElementsAre());
 }
 
 /// Its tokens begin with a space that the text, which the full-text index holds, does not have.
@@ -115,13 +115,9 @@ TEST_F(RemainsTest, AreThoseOfTheTextAsItWasMemorized) {
   create(store("spacing"), spacing_tokenizer(text));
   memorize(store("spacing"), "secret", text);
   Remains remains;
-  {
-    const MemoStore opened(store("spacing"));
-    remains.add(opened, opened.ledger().get("secret"));
-  }
+  add_to(remains, store("spacing"), "secret");
   overwrite(store() / "left", text);
-  for (const ScannedFile& file : remains.scan(store(), [](int64_t, int64_t) {}))
-    EXPECT_EQ(file.found > 0, file.name == "left") << file.name;
+  EXPECT_THAT(found(remains), ElementsAre("left"));
 }
 
 TEST_F(RemainsTest, AreFoundInAFileWhoseNameIsNotUtf8) {
