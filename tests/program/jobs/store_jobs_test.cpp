@@ -28,15 +28,17 @@ using ::testing::StartsWith;
 const OnProgress kSilent = [](int64_t, int64_t) {};
 const OnProgress kLeave = [](int64_t, int64_t) { throw Interrupted("gone"); };
 
+const std::string kRaven = "The raven sat\nabove the Door.\n",
+                  kLamp = "The lamp was lit\nbeside the door.\n";
+
 /// A store with two documents of a few lines.
 class StoreJobs : public ::testing::Test {
  protected:
   StoreJobs() {
     MemoStore::create(store(), store::small_memory(), store::byte_tokenizer());
     MemoWriter writer(store());
-    Memorize{"raven", "The raven sat\nabove the Door.\n", false, {"author=Poe"}}.run(writer,
-                                                                                     kSilent);
-    Memorize{"lamp", "The lamp was lit\nbeside the door.\n"}.run(writer, kSilent);
+    Memorize{"raven", kRaven, false, {"author=Poe"}}.run(writer, kSilent);
+    Memorize{"lamp", kLamp}.run(writer, kSilent);
     writer.checkpoint();
   }
   std::filesystem::path store() const { return folder_ / "store"; }
@@ -47,6 +49,9 @@ class StoreJobs : public ::testing::Test {
     store::memorize(path, "raven", text);
     return path;
   }
+  /// Forgets "raven" and certifies it in certificate_.
+  Erase certified() const { return {.ids = {"raven"}, .certificate = certificate_.native()}; }
+
   template <typename Job>
   auto run(const Job& job, const OnProgress& on_progress = kSilent) {
     store_.emplace(store());
@@ -54,6 +59,7 @@ class StoreJobs : public ::testing::Test {
   }
 
   test::TemporaryFolder folder_;
+  const std::filesystem::path certificate_ = folder_ / "raven.json";
   std::optional<MemoStore> store_;  // that was asked last
 };
 
@@ -109,8 +115,8 @@ TEST_F(StoreJobs, UpdateIsAJobOnAnOpenWriter) {
 }
 
 TEST_F(StoreJobs, AnUpdateOfWhatHasNotChangedTellsHowFarItIsAndCanBeStopped) {
-  write_file(folder_ / "texts/raven", "The raven sat\nabove the Door.\n");
-  write_file(folder_ / "texts/lamp", "The lamp was lit\nbeside the door.\n");
+  write_file(folder_ / "texts/raven", kRaven);
+  write_file(folder_ / "texts/lamp", kLamp);
   Update update;
   update.files = {(folder_ / "texts").native()};
   MemoWriter writer(store());
@@ -121,8 +127,7 @@ TEST_F(StoreJobs, AnUpdateOfWhatHasNotChangedTellsHowFarItIsAndCanBeStopped) {
 }
 
 TEST_F(StoreJobs, AFileThatHasGoneMeanwhileIsLeftOutWhereAsked) {
-  for (const char* name : {"texts/a", "texts/b", "texts/c"})
-    write_file(folder_ / name, "The raven sat\nabove the Door.\n");
+  for (const char* name : {"texts/a", "texts/b", "texts/c"}) write_file(folder_ / name, kRaven);
   MemorizeFiles job;
   job.files = {(folder_ / "texts").native()};
   job.keep_going = job.replace = true;
@@ -177,8 +182,8 @@ struct AsNobody {
 
 TEST_F(StoreJobs, AFolderThatMayNotBeReadIsLeftOutWhereAskedButNotWhereOthersAreForgotten) {
   namespace fs = std::filesystem;
-  write_file(folder_ / "texts/a", "The raven sat\nabove the Door.\n");
-  write_file(folder_ / "texts/closed/b", "The lamp was lit\nbeside the door.\n");
+  write_file(folder_ / "texts/a", kRaven);
+  write_file(folder_ / "texts/closed/b", kLamp);
   fs::permissions(folder_.path(), fs::perms::all);
   fs::permissions(folder_ / "texts/closed", fs::perms::none);
   MemoWriter writer(store());
@@ -268,7 +273,7 @@ TEST_F(StoreJobs, DocumentsAreListedByWhatIsKnownOfThem) {
 
 TEST_F(StoreJobs, ShowGivesLinesOfADocument) {
   const auto text = [&](const std::string& range) { return run(Show{"raven", range}).text; };
-  EXPECT_EQ(text(""), "The raven sat\nabove the Door.\n");
+  EXPECT_EQ(text(""), kRaven);
   EXPECT_EQ(text("1"), "The raven sat\n");
   EXPECT_EQ(text("2-"), "above the Door.\n");
   EXPECT_EQ(text("1-2"), text(""));
@@ -342,7 +347,7 @@ TEST_F(StoreJobs, AnInterruptedErasureIsInTheHistory) {
                Interrupted);
   const auto events = History().run(store(), kSilent).events;
   ASSERT_EQ(events.size(), 1u);
-  EXPECT_EQ(events[0]["bytes"], std::string("The raven sat\nabove the Door.\n").size());
+  EXPECT_EQ(events[0]["bytes"], kRaven.size());
   EXPECT_EQ(events[0]["digest_after"], MemoStore(store()).digest());
 }
 
@@ -354,8 +359,7 @@ TEST_F(StoreJobs, AnErasureSaysWhatEachPartOfItDoes) {
     ++told;
     EXPECT_FALSE(parts.empty());
   };
-  Erase{.ids = {"raven"}, .certificate = (folder_ / "raven.json").native()}.run(store(), on_news,
-                                                                                in_a_part);
+  certified().run(store(), on_news, in_a_part);
   EXPECT_GE(told, 4);
   EXPECT_THAT(parts,
               ElementsAre("Comparing documents", "Forgetting", "Verifying", "Scanning files"));
@@ -372,8 +376,8 @@ TEST(CertificatePage, WarnsOfAnErasureThatIsNotComplete) {
 }
 
 TEST_F(StoreJobs, ACertificateIsRefusedWhereTheSameTextStays) {
-  store::memorize(store(), "twin", "The raven sat\nabove the Door.\n");
-  Erase erase{.ids = {"raven"}, .certificate = (folder_ / "raven.json").native()};
+  store::memorize(store(), "twin", kRaven);
+  Erase erase = certified();
   EXPECT_THAT(message_of<UsageError>([&] { erase.run(store(), kSilent); }),
               StartsWith("'twin' has the same text as 'raven' and would stay"));
   EXPECT_EQ(MemoStore(store()).ledger().totals().documents, 3);
@@ -382,10 +386,9 @@ TEST_F(StoreJobs, ACertificateIsRefusedWhereTheSameTextStays) {
 }
 
 TEST_F(StoreJobs, NoCertificateIsWrittenWhereTheTextComesAgainMeanwhile) {
-  const Erase erase{.ids = {"raven"}, .certificate = (folder_ / "raven.json").native()};
-  const Erase::OnNews on_news{[&](const Erase::Answer&) {
-    store::memorize(store(), "twin", "The raven sat\nabove the Door.\n");
-  }};
+  const Erase erase = certified();
+  const Erase::OnNews on_news{
+      [&](const Erase::Answer&) { store::memorize(store(), "twin", kRaven); }};
   EXPECT_THAT(message_of<std::runtime_error>([&] { erase.run(store(), on_news, kSilent); }),
               AllOf(HasSubstr("the text of 'raven' meanwhile, as 'twin'"),
                     HasSubstr("forgotten, but no certificate was written")));
@@ -394,10 +397,10 @@ TEST_F(StoreJobs, NoCertificateIsWrittenWhereTheTextComesAgainMeanwhile) {
 
 TEST_F(StoreJobs, NoCertificateIsMadeOfWhatWasForgottenEarlier) {
   { MemoWriter(store()).forget("raven"); }
-  Erase erase{.ids = {"raven"}, .certificate = (folder_ / "raven.json").native()};
+  Erase erase = certified();
   EXPECT_THAT(message_of<UsageError>([&] { erase.run(store(), kSilent); }),
               HasSubstr("no certificate can be made"));
-  EXPECT_FALSE(std::filesystem::exists(folder_ / "raven.json"));
+  EXPECT_FALSE(std::filesystem::exists(certificate_));
   EXPECT_EQ(MemoStore(store()).ledger().unerased(), std::vector<std::string>{"raven"});
   erase.certificate.clear();
   EXPECT_EQ(erase.run(store(), kSilent).forgotten_earlier, std::vector<std::string>{"raven"});
@@ -406,7 +409,7 @@ TEST_F(StoreJobs, NoCertificateIsMadeOfWhatWasForgottenEarlier) {
 
 TEST_F(StoreJobs, AnErasureThatIsStoppedBeforeItsCertificateIsInTheHistory) {
   History{.begin = true}.run(store(), kSilent);
-  const Erase erase{.ids = {"raven"}, .certificate = (folder_ / "raven.json").native()};
+  const Erase erase = certified();
   bool forgotten = false;
   const Erase::OnNews on_news{[](const Erase::Answer&) {},
                               [&](const Forget::Answer&) { forgotten = true; }};
@@ -416,16 +419,15 @@ TEST_F(StoreJobs, AnErasureThatIsStoppedBeforeItsCertificateIsInTheHistory) {
                 });
               }),
               HasSubstr("forgotten, but no certificate was written"));
-  EXPECT_FALSE(std::filesystem::exists(folder_ / "raven.json"));
+  EXPECT_FALSE(std::filesystem::exists(certificate_));
   EXPECT_EQ(History{}.run(store(), kSilent).events.size(), 1u);
   EXPECT_EQ(MemoStore(store()).ledger().totals().documents, 1);
 }
 
 TEST_F(StoreJobs, AnErasureWhoseCertificateCannotBeWrittenSaysWhatIsForgotten) {
-  const auto file = folder_ / "raven.json";
-  const Erase erase{.ids = {"raven"}, .certificate = file.native()};
+  const Erase erase = certified();
   const Erase::OnNews on_news{
-      .forgotten = [&](const Forget::Answer&) { std::filesystem::create_directory(file); }};
+      .forgotten = [&](const Forget::Answer&) { std::filesystem::create_directory(certificate_); }};
   EXPECT_THAT([&] { erase.run(store(), on_news, kSilent); },
               ::testing::Throws<SystemError>(::testing::AllOf(
                   ::testing::Property(&SystemError::code, EISDIR),
@@ -444,7 +446,7 @@ TEST_F(StoreJobs, AnErasureThatIsFinishedLaterIsInTheAnswer) {
 }
 
 TEST_F(StoreJobs, AnAuditTellsItsProgressToTheEndOfEachText) {
-  write_file(folder_ / "text", "The lamp was lit\nbeside the door.\n");
+  write_file(folder_ / "text", kLamp);
   std::vector<std::pair<int64_t, int64_t>> told;
   const auto audit = run(Audit{.files = {(folder_ / "text").native()}},
                          [&](int64_t done, int64_t of) { told.emplace_back(done, of); });
@@ -455,7 +457,7 @@ TEST_F(StoreJobs, AnAuditTellsItsProgressToTheEndOfEachText) {
 
 TEST_F(StoreJobs, AnAuditLeavesOpenWhatIsTooShortToBeAskedFor) {
   write_file(folder_ / "texts" / "short", "a");
-  write_file(folder_ / "texts" / "whole", "The lamp was lit\nbeside the door.\n");
+  write_file(folder_ / "texts" / "whole", kLamp);
   const auto texts = run(Audit{.files = {(folder_ / "texts").native()}}).json()["data"];
   EXPECT_TRUE(texts[0]["held"].is_null());
   EXPECT_EQ(texts[1]["document"], "lamp");
@@ -469,13 +471,13 @@ TEST_F(StoreJobs, AnAuditLeavesOpenWhatIsTooShortToBeAskedFor) {
 /// As one that an earlier version stored.
 TEST_F(StoreJobs, AnAuditKnowsADocumentWhoseDigestTheStoreDoesNotKeep) {
   MemoWriter(store()).describe("lamp", {});
-  write_file(folder_ / "text", "The lamp was lit\nbeside the door.\n");
+  write_file(folder_ / "text", kLamp);
   EXPECT_EQ(run(Audit{.files = {(folder_ / "text").native()}}).texts.at(0).document, "lamp");
 }
 
 TEST_F(StoreJobs, ACertificateHasTheSizeOfTheTextAsItWasMemorized) {
   const std::string text = "The raven sat above the door.";
-  const Erase erase{.ids = {"raven"}, .certificate = (folder_ / "raven.json").native()};
+  const Erase erase = certified();
   const auto certificate = erase.run(spacing_store(text), kSilent).certificate;
   ASSERT_TRUE(certificate);
   EXPECT_EQ(certificate->erased.at(0).bytes, std::ssize(text));
@@ -495,9 +497,8 @@ TEST_F(StoreJobs, AStoreThatIsThereIsNotPlanned) {
 }
 
 TEST_F(StoreJobs, AnExportThatIsInterruptedLeavesNothing) {
-  const OnProgress leave = [](int64_t, int64_t) { throw Interrupted("gone"); };
   const Export texts{.texts = folder_ / "out" / "texts"};
-  EXPECT_THROW(texts.run(store(), leave), Interrupted);
+  EXPECT_THROW(texts.run(store(), kLeave), Interrupted);
   EXPECT_TRUE(std::filesystem::is_empty(folder_ / "out"));
   EXPECT_EQ(texts.run(store(), kSilent).documents, 2);
 }
