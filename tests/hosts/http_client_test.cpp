@@ -6,8 +6,11 @@
 #include <unistd.h>
 
 #include <string>
+#include <vector>
 
 #include "tessera/base/error.h"
+#include "tessera/base/file.h"
+#include "tessera/hosts/stores_of_hosts.h"
 #include "tests/support/free_port.h"
 #include "tests/support/temporary_folder.h"
 
@@ -26,6 +29,20 @@ TEST(Addresses, AreChecked) {
     EXPECT_THAT(test::message_of<UsageError>([&] { checked_address(wrong); }),
                 testing::HasSubstr("expected http://HOST:PORT/v1/stores/NAME"))
         << wrong;
+}
+
+TEST(Keys, ComeFromLines) {
+  const test::TemporaryFolder folder;
+  const auto file = folder / "keys";
+  write_file(file, "first\r\n\nsecond \n");
+  EXPECT_EQ(read_keys(file), (std::vector<std::string>{"first", "second"}));
+  write_file(file, "\n");
+  EXPECT_THROW(read_keys(file), DataError);
+  for (const std::string key : {"two words", "schl\u00fcssel", "\uFEFFkey"}) {
+    write_file(file, "first\n" + key + "\n");
+    EXPECT_THAT(test::message_of<DataError>([&] { read_keys(file); }),
+                testing::HasSubstr("line 2 is not"));
+  }
 }
 
 /// A host that takes connections and says nothing.

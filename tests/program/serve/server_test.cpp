@@ -9,14 +9,12 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <latch>
 #include <thread>
 
 #include "program/serve/log.h"
 #include "tessera/base/error.h"
 #include "tests/program/serve/running_server.h"
-#include "tests/support/temporary_folder.h"
 
 namespace tessera::serve {
 namespace {
@@ -180,20 +178,6 @@ TEST(Server, OtherMachinesNeedAKey) {
   options.insecure = false;
   options.access.keys = {"k"};
   EXPECT_NO_THROW(options.check());
-}
-
-TEST(Server, KeysComeFromLines) {
-  const test::TemporaryFolder folder;
-  const auto file = (folder / "keys").native();
-  std::ofstream(file) << "first\r\n\nsecond \n";
-  EXPECT_EQ(hosts::read_keys(file), (std::vector<std::string>{"first", "second"}));
-  std::ofstream(file, std::ios::trunc) << "\n";
-  EXPECT_THROW(hosts::read_keys(file), DataError);
-  for (const char* key : {"two words", "schl\u00fcssel", "\uFEFFkey"}) {
-    std::ofstream(file, std::ios::trunc) << "first\n" << key << "\n";
-    EXPECT_THAT(test::message_of<DataError>([&] { hosts::read_keys(file); }),
-                HasSubstr("line 2 is not"));
-  }
 }
 
 TEST(Server, CountsWhatItDoes) {
