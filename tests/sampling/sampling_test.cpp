@@ -35,37 +35,33 @@ void expect_shares(const std::vector<double>& found, const std::vector<double>& 
   }
 }
 
+/// Many draws from kLogits have these shares.
+void expect_drawn(const SamplingOptions& options, const std::vector<double>& expected) {
+  SCOPED_TRACE(testing::Message() << "temperature " << options.temperature << ", top_k "
+                                  << options.top_k << ", top_p " << options.top_p << ", min_p "
+                                  << options.min_p);
+  expect_shares(shares(kLogits, options), expected);
+}
+
 TEST(Sampling, DrawsFromTheModelsDistribution) {
-  expect_shares(shares(kLogits, {}), {0.5, 0.3, 0.15, 0.05});
+  expect_drawn({}, {0.5, 0.3, 0.15, 0.05});
 }
 
 TEST(Sampling, TemperatureSharpensAndFlattens) {
-  SamplingOptions options;
-  options.temperature = 0.5;  // squares, divided by their sum 0.365
-  expect_shares(shares(kLogits, options),
-                {0.25 / 0.365, 0.09 / 0.365, 0.0225 / 0.365, 0.0025 / 0.365});
-  options.temperature = 1e6;
-  expect_shares(shares(kLogits, options), {0.25, 0.25, 0.25, 0.25});
+  // Squares, divided by their sum 0.365.
+  expect_drawn({.temperature = 0.5}, {0.25 / 0.365, 0.09 / 0.365, 0.0225 / 0.365, 0.0025 / 0.365});
+  expect_drawn({.temperature = 1e6}, {0.25, 0.25, 0.25, 0.25});
 }
 
 TEST(Sampling, TopKAndTopPCutTheTail) {
-  SamplingOptions options;
-  options.top_k = 2;
-  expect_shares(shares(kLogits, options), {0.625, 0.375, 0, 0});
-  options.top_k = 100;
-  expect_shares(shares(kLogits, options), {0.5, 0.3, 0.15, 0.05});
-  options.top_k = 0;
-  options.top_p = 0.79;  // 0.5 < 0.79 <= 0.5 + 0.3
-  expect_shares(shares(kLogits, options), {0.625, 0.375, 0, 0});
-  options.top_p = 0.81;
-  expect_shares(shares(kLogits, options), {0.5 / 0.95, 0.3 / 0.95, 0.15 / 0.95, 0});
-  options.top_p = 1e-9;
-  expect_shares(shares(kLogits, options), {1, 0, 0, 0});
-  options.top_k = 2;  // of the two, the first has 0.625
-  options.top_p = 0.62;
-  expect_shares(shares(kLogits, options), {1, 0, 0, 0});
-  options.top_p = 0.63;
-  expect_shares(shares(kLogits, options), {0.625, 0.375, 0, 0});
+  expect_drawn({.top_k = 2}, {0.625, 0.375, 0, 0});
+  expect_drawn({.top_k = 100}, {0.5, 0.3, 0.15, 0.05});
+  expect_drawn({.top_p = 0.79}, {0.625, 0.375, 0, 0});  // 0.5 < 0.79 <= 0.5 + 0.3
+  expect_drawn({.top_p = 0.81}, {0.5 / 0.95, 0.3 / 0.95, 0.15 / 0.95, 0});
+  expect_drawn({.top_p = 1e-9}, {1, 0, 0, 0});
+  // Of the two, the first has 0.625.
+  expect_drawn({.top_k = 2, .top_p = 0.62}, {1, 0, 0, 0});
+  expect_drawn({.top_k = 2, .top_p = 0.63}, {0.625, 0.375, 0, 0});
 }
 
 TEST(Sampling, ANucleusMayBeWide) {
@@ -105,31 +101,25 @@ TEST(Sampling, RepetitionPenaltyDividesPositiveLogitsAndMultipliesNegativeOnes) 
 }
 
 TEST(Sampling, MinPKeepsWhatIsProbableBesideTheFirst) {
-  SamplingOptions options;
-  options.min_p = 0.29;  // of 0.5: 0.145 and more
-  expect_shares(shares(kLogits, options), {0.5 / 0.95, 0.3 / 0.95, 0.15 / 0.95, 0});
-  options.min_p = 0.31;
-  expect_shares(shares(kLogits, options), {0.625, 0.375, 0, 0});
-  options.min_p = 1;
-  expect_shares(shares(kLogits, options), {1, 0, 0, 0});
-  options.min_p = 0.31;  // after the temperature: 0.09 is 0.36 times 0.25, 0.0225 only 0.09 times
-  options.temperature = 0.5;
-  expect_shares(shares(kLogits, options), {0.25 / 0.34, 0.09 / 0.34, 0, 0});
-  options.temperature = 2;  // square roots: 0.5477 is 0.77 times 0.7071, 0.3873 0.55, 0.2236 0.316
+  // Of 0.5: 0.145 and more.
+  expect_drawn({.min_p = 0.29}, {0.5 / 0.95, 0.3 / 0.95, 0.15 / 0.95, 0});
+  expect_drawn({.min_p = 0.31}, {0.625, 0.375, 0, 0});
+  expect_drawn({.min_p = 1}, {1, 0, 0, 0});
+  // After the temperature: 0.09 is 0.36 times 0.25, 0.0225 only 0.09 times.
+  expect_drawn({.temperature = 0.5, .min_p = 0.31}, {0.25 / 0.34, 0.09 / 0.34, 0, 0});
+  // Square roots: 0.5477 is 0.77 times 0.7071, 0.3873 0.55, 0.2236 0.316.
   const double sum = std::sqrt(0.5) + std::sqrt(0.3) + std::sqrt(0.15) + std::sqrt(0.05);
-  expect_shares(shares(kLogits, options), {std::sqrt(0.5) / sum, std::sqrt(0.3) / sum,
-                                           std::sqrt(0.15) / sum, std::sqrt(0.05) / sum});
+  expect_drawn({.temperature = 2, .min_p = 0.31}, {std::sqrt(0.5) / sum, std::sqrt(0.3) / sum,
+                                                   std::sqrt(0.15) / sum, std::sqrt(0.05) / sum});
 }
 
 TEST(Sampling, EveryCutIsTakenOfWhatTheOneBeforeLeft) {
-  SamplingOptions options;
-  options.top_k = 3;     // 0.5, 0.3, 0.15 of 0.95
-  options.top_p = 0.83;  // 0.8 / 0.95 = 0.842 is enough; of all tokens 0.8 would not be
-  expect_shares(shares(kLogits, options), {0.625, 0.375, 0, 0});
-  options.min_p = 0.59;  // 0.3 is 0.6 times 0.5
-  expect_shares(shares(kLogits, options), {0.625, 0.375, 0, 0});
-  options.min_p = 0.61;
-  expect_shares(shares(kLogits, options), {1, 0, 0, 0});
+  // top_k leaves 0.5, 0.3, 0.15 of 0.95; 0.8 / 0.95 = 0.842 is enough, of all tokens 0.8 would not
+  // be.
+  expect_drawn({.top_k = 3, .top_p = 0.83}, {0.625, 0.375, 0, 0});
+  // 0.3 is 0.6 times 0.5.
+  expect_drawn({.top_k = 3, .top_p = 0.83, .min_p = 0.59}, {0.625, 0.375, 0, 0});
+  expect_drawn({.top_k = 3, .top_p = 0.83, .min_p = 0.61}, {1, 0, 0, 0});
 }
 
 /// The share of two tokens of equal logits, of which the first has been lowered by `penalty`.
@@ -149,19 +139,15 @@ std::vector<double> shares_after(const std::vector<int64_t>& text, const Samplin
 }
 
 TEST(Sampling, PenaltiesCountWhatWasGenerated) {
-  SamplingOptions options;
-  options.presence_penalty = 0.7;
-  expect_shares(shares_after({0, 0, 0}, options), lowered(0.7));
-  options.frequency_penalty = 0.2;
-  expect_shares(shares_after({0, 0, 0}, options), lowered(0.7 + 3 * 0.2));
-  expect_shares(shares_after({0, 0, 0}, options, 2), lowered(0.7 + 0.2));  // two were given
-  expect_shares(shares_after({0, 0, 0}, options, 3), lowered(0));
-  expect_shares(shares_after({0, 0, 1}, options), lowered(0.2));
-  options.presence_penalty = -0.7;
-  options.frequency_penalty = 0;
-  expect_shares(shares_after({0}, options), lowered(-0.7));
-  EXPECT_THROW(shares_after({0}, options, 2), UsageError);
-  EXPECT_THROW(shares_after({2}, options), UsageError);
+  expect_shares(shares_after({0, 0, 0}, {.presence_penalty = 0.7}), lowered(0.7));
+  const SamplingOptions both = {.frequency_penalty = 0.2, .presence_penalty = 0.7};
+  expect_shares(shares_after({0, 0, 0}, both), lowered(0.7 + 3 * 0.2));
+  expect_shares(shares_after({0, 0, 0}, both, 2), lowered(0.7 + 0.2));  // two were given
+  expect_shares(shares_after({0, 0, 0}, both, 3), lowered(0));
+  expect_shares(shares_after({0, 0, 1}, both), lowered(0.2));
+  expect_shares(shares_after({0}, {.presence_penalty = -0.7}), lowered(-0.7));
+  EXPECT_THROW(shares_after({0}, both, 2), UsageError);
+  EXPECT_THROW(shares_after({2}, both), UsageError);
 }
 
 TEST(Sampling, ABiasIsAddedFirst) {
@@ -184,21 +170,13 @@ TEST(Sampling, ABiasIsAddedFirst) {
   EXPECT_THROW(shares_after({}, options), UsageError);
 }
 
-TEST(Sampling, APenaltyThatMakesALogitInfiniteIsRefused) {
-  SamplingOptions options;
-  options.repetition_penalty = 1e-300;
-  EXPECT_THROW(shares_after({0}, options), UsageError);
-}
-
-TEST(Sampling, APenaltyOrABiasThatMakesALogitNoNumberIsRefused) {
+TEST(Sampling, APenaltyOrABiasThatMakesALogitInfiniteOrNoNumberIsRefused) {
+  EXPECT_THROW(shares_after({0}, {.repetition_penalty = 1e-300}), UsageError);
   const std::vector<float> logits = {0, -INFINITY, -1};
-  SamplingOptions options;
-  options.logit_bias = {{1, 1e300}};  // infinite as a float
-  EXPECT_THROW(draw_token(logits, {}, options, 0), UsageError);
-  options.logit_bias.clear();
-  options.frequency_penalty = -1e308;
   const std::vector<int64_t> generated = {1, 1};
-  EXPECT_THROW(draw_token(logits, generated, options, 0), UsageError);
+  const SamplingOptions infinite_as_a_float = {.logit_bias = {{1, 1e300}}};
+  EXPECT_THROW(draw_token(logits, {}, infinite_as_a_float, 0), UsageError);
+  EXPECT_THROW(draw_token(logits, generated, {.frequency_penalty = -1e308}, 0), UsageError);
 }
 
 TEST(Sampling, LogProbabilitiesAreTheModelsOwn) {
