@@ -148,7 +148,6 @@ TEST_F(MemoFullDisk, Rebuild) {
 TEST_F(MemoFullDisk, ForgettingThatFailedLateIsSaidAndFinishedLater) {
   write_text(path("texts/2"), small_text(200) + "wombat\n");
   done({"memo", "memorize", path("store"), path("texts")});
-  const auto run = [](const Arguments& command) { return tessera(command); };
   const auto holds_text = [&] {  // 16 bits for each byte
     return read_file(path("store/ledger.sqlite")).find({"w\0o\0m\0b\0a\0t", 11}) !=
            std::string::npos;
@@ -159,22 +158,22 @@ TEST_F(MemoFullDisk, ForgettingThatFailedLateIsSaidAndFinishedLater) {
   run_until_it_fits({"memo", "forget", path("store"), "2"}, [&](const Outcome& failed) {
     if (failed.out.find("forgotten") == std::string::npos) return;
     ++late;
-    const Outcome verify = run({"memo", "verify", path("store")});
+    const Outcome verify = tessera({"memo", "verify", path("store")});
     EXPECT_EQ(verify.status, 1);
     EXPECT_THAT(verify.out, HasSubstr("not verified"));
     EXPECT_THAT(verify.err, HasSubstr("the text of '2' is forgotten, but not erased"));
-    EXPECT_THAT(run({"memo", "documents", path("store")}).err, HasSubstr("'2' is forgotten"));
-    EXPECT_THAT(run({"memo", "stat", path("store")}).out, HasSubstr("'2' is forgotten"));
+    EXPECT_THAT(tessera({"memo", "documents", path("store")}).err, HasSubstr("'2' is forgotten"));
+    EXPECT_THAT(tessera({"memo", "stat", path("store")}).out, HasSubstr("'2' is forgotten"));
     if (late % 2 == 0)
-      EXPECT_EQ(run({"memo", "forget", path("store"), "2"}).out,
+      EXPECT_EQ(tessera({"memo", "forget", path("store"), "2"}).out,
                 "2: had been forgotten before; its text is erased now\n");
     else
-      EXPECT_EQ(run({"memo", "memorize", path("store"), path("none")}).status, 1);
+      EXPECT_EQ(tessera({"memo", "memorize", path("store"), path("none")}).status, 1);
     EXPECT_FALSE(holds_text());
     const auto history = config::Json::parse(done({"memo", "history", path("store"), "--json"}));
     EXPECT_EQ(history["data"].size(), 1u);
-    EXPECT_THAT(run({"memo", "verify", path("store")}).out, HasSubstr(": verified"));
-    EXPECT_EQ(run({"memo", "forget", path("store"), "2"}).status, 2);
+    EXPECT_THAT(tessera({"memo", "verify", path("store")}).out, HasSubstr(": verified"));
+    EXPECT_EQ(tessera({"memo", "forget", path("store"), "2"}).status, 2);
   });
   EXPECT_GE(late, 1);
 }
