@@ -32,6 +32,15 @@ Tokenizer parsed(const Json& json) {
   return Tokenizer::parse(json.dump(), "file");
 }
 
+/// The small tokenizer and added tokens, of which the first has the id 300.
+Json with_added(const std::vector<std::string>& names, bool special = false) {
+  Json json = small_bpe_json(), added = Json::array();
+  for (const std::string& name : names)
+    added.push_back({{"id", 300 + added.size()}, {"content", name}, {"special", special}});
+  json["added_tokens"] = std::move(added);
+  return json;
+}
+
 std::string refusal(const Json& json) {
   return message_of<DataError>([&] { parsed(json); });
 }
@@ -101,12 +110,8 @@ TEST(Tokenizer, AddedTokensFollowTheirFlags) {
 }
 
 TEST(Tokenizer, TheLongestAddedTokenAtAPlaceIsFound) {
-  Json json = small_bpe_json();
-  json["added_tokens"] = Json::array();
-  for (const char* name : {"<a", "<a><b>", "<ab", "<b", "éé", "ééé", "éé!", "\x7F"})
-    json["added_tokens"].push_back(
-        {{"id", 300 + json["added_tokens"].size()}, {"content", name}, {"special", false}});
-  const auto tokenizer = parsed(json);
+  const auto tokenizer =
+      parsed(with_added({"<a", "<a><b>", "<ab", "<b", "éé", "ééé", "éé!", "\x7F"}));
   EXPECT_THAT(tokenizer.encode("<<a<a><b<a><b><abc"),
               ElementsAre('<', 300, 300, '>', 303, 301, 302, 'c'));
   EXPECT_THAT(tokenizer.encode("ééééé!éé\x7F\xC3"), ElementsAre(305, 306, 304, 307, 0xC3));
@@ -114,13 +119,10 @@ TEST(Tokenizer, TheLongestAddedTokenAtAPlaceIsFound) {
 
 // Speech models have a token for each sound. Time that grows with their number would take minutes.
 TEST(Tokenizer, ManyAddedTokensAreNoTrouble) {
-  Json json = small_bpe_json();
-  json["added_tokens"] = Json::array();
+  std::vector<std::string> sounds;
   for (int sound = 0; sound < 50'000; ++sound)
-    json["added_tokens"].push_back({{"id", 300 + sound},
-                                    {"content", "<sound_" + std::to_string(sound) + ">"},
-                                    {"special", false}});
-  const auto tokenizer = parsed(json);
+    sounds.push_back("<sound_" + std::to_string(sound) + ">");
+  const auto tokenizer = parsed(with_added(sounds));
   const std::string text(1'000'000, '<');
   EXPECT_EQ(tokenizer.encode(text + "<sound_49999>").back(), 50'299);
 }
@@ -291,12 +293,8 @@ TEST(Tokenizer, CharactersSaveAndLoad) {
 }
 
 TEST(Tokenizer, SavesAddedTokensOfAnyName) {
-  Json json = small_bpe_json();
-  json["added_tokens"] = Json::array();
-  for (const char* name : {"two words", "«sep»", "été", "\n\n", "<|plain|>", "🙂"})
-    json["added_tokens"].push_back(
-        {{"id", 300 + json["added_tokens"].size()}, {"content", name}, {"special", true}});
-  const auto tokenizer = parsed(json);
+  const auto tokenizer =
+      parsed(with_added({"two words", "«sep»", "été", "\n\n", "<|plain|>", "🙂"}, true));
   const Json saved = Json::parse(tokenizer.to_json());
   for (const Json& token : saved["added_tokens"])  // where other programs look for its id
     EXPECT_EQ(saved["model"]["vocab"][token["content"].get<std::string>()], token["id"]) << token;
@@ -360,17 +358,12 @@ TEST(TextEncoder, PiecesGiveTheIdsOfTheWhole) {
 
 TEST(TextEncoder, CutsNoAddedToken) {
   for (const char* name : {"two words", "end ", "a\nb"}) {
-    Json json = small_bpe_json();
-    json["added_tokens"] = {{{"id", 300}, {"content", name}, {"special", false}}};
     const std::string text = std::string("two words end a\nb ") + name + "x y\nz";
-    const TextEncoder encoder(parsed(json));
+    const TextEncoder encoder(parsed(with_added({name})));
     for (size_t least = 0; least < text.size(); ++least)
       EXPECT_EQ(encoder.cut(text, least), text.size()) << name << " " << least;
   }
-  Json json = small_bpe_json();
-  json["added_tokens"] = {{{"id", 300}, {"content", "  "}, {"special", false}},
-                          {{"id", 301}, {"content", "\n\n"}, {"special", false}}};
-  const Tokenizer tokenizer = parsed(json);
+  const Tokenizer tokenizer = parsed(with_added({"  ", "\n\n"}));
   TextEncoder encoder(tokenizer);
   const std::string_view text = "a  b\n\nc";
   EXPECT_EQ(encoder.cut(text, 0), 4u) << "no space between two";
