@@ -74,42 +74,41 @@ TEST_F(NeedleStudy, RefusesSettingsBeforeAnyTraining) {
               testing::HasSubstr("train.learning_rate would have no effect"));
 }
 
-TEST(StoredBitsStudy, LearnsAtMostWhatThereIsToKnow) {
-  const test::TemporaryFolder folder;
-  const StudyResults results = test::run_quick(
-      "benchmarks/stored-bits",
-      {{"people", 6},
-       {"exposures", {2, 400}},
-       {"layers", 1},
+/// Six people and a small GPT.
+class StoredBitsStudy : public test::OneStudy {
+ protected:
+  StoredBitsStudy()
+      : OneStudy("benchmarks/stored-bits",
+                 {{"people", 6}, {"layers", 1}, {"heads", 2}, {"models", {"GPT"}}}) {}
+  StudyResults run_with(const config::Json& more) const {
+    config::Json settings = tiny();
+    settings.update(more);
+    return run(settings);
+  }
+};
+
+TEST_F(StoredBitsStudy, LearnsAtMostWhatThereIsToKnow) {
+  const StudyResults results = run_with(
+      {{"exposures", {2, 400}},
        {"channels", 16},
-       {"heads", 2},
-       {"models", {"GPT"}},
        {"train",
-        {{"warmup_steps", 1}, {"batch", 6}, {"learning_rate", 0.03}, {"evaluate_every", 200}}}},
-      folder.path());
+        {{"warmup_steps", 1}, {"batch", 6}, {"learning_rate", 0.03}, {"evaluate_every", 200}}}});
   ASSERT_EQ(results.points().size(), 2u);
   // 46.6 bits of facts, and log2(400 400 1000 / 6) of names.
   const double all = std::log2(12 * 28 * 200) + std::log2(200) + std::log2(300) + std::log2(100) +
                      std::log2(263) + std::log2(400. * 400 * 1000 / 6);
-  const std::string table = read_file(folder / "bits.csv");
+  const std::string table = read_file(folder_ / "bits.csv");
   EXPECT_THAT(table, testing::HasSubstr(fmt::format("{:.9f}", all).substr(0, 9)));
   EXPECT_LT(results.points()[0].y, results.points()[1].y);
   // A key and a value of 16 floats for every token.
   EXPECT_THAT(table, testing::ContainsRegex("GPT,400,[0-9]+,128,"));
 }
 
-TEST(StoredBitsStudy, ExposuresCountEverySequenceOfAnUpdate) {
-  const test::TemporaryFolder folder;
-  test::run_quick("benchmarks/stored-bits",
-                  {{"people", 6},
-                   {"exposures", {4}},
-                   {"layers", 1},
-                   {"channels", 8},
-                   {"heads", 2},
-                   {"models", {"GPT"}},
-                   {"train", {{"warmup_steps", 1}, {"batch", 3}, {"accumulation", 2}}}},
-                  folder.path());
-  EXPECT_EQ(logged_losses(folder / "gpt-4-exposures").size(), 4u);
+TEST_F(StoredBitsStudy, ExposuresCountEverySequenceOfAnUpdate) {
+  run_with({{"exposures", {4}},
+            {"channels", 8},
+            {"train", {{"warmup_steps", 1}, {"batch", 3}, {"accumulation", 2}}}});
+  EXPECT_EQ(logged_losses(folder_ / "gpt-4-exposures").size(), 4u);
 }
 
 }  // namespace

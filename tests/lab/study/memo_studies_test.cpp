@@ -44,6 +44,22 @@ class MemoStudies : public test::PaperStudies {
     write_file(path, words(count));
     return {{"text", path.native()}, {"tokenizer", "byte"}};
   }
+  /// Small memories of a layer of few tokens; the batches of each are parts of the study.
+  static Json small_layers(const Json& decoys, int64_t texts, int64_t batches) {
+    return {{"dimensions", {64}}, {"layer_dimension", 64}, {"decoys", decoys},
+            {"layers", 1},        {"encodings", {"jlt"}},  {"vocabulary", 100},
+            {"texts", texts},     {"texts_read", texts},   {"batches", batches}};
+  }
+  /// Of a study that was stopped before its last part, all parts but that.
+  void forget_last_part(const std::string& id) const {
+    const std::string parts = written(id, "parts.jsonl");
+    write_file(folder_ / id / "parts.jsonl",
+               parts.substr(0, parts.rfind('\n', parts.size() - 2) + 1));
+  }
+  /// A memory of a text of which one document is forgotten.
+  Json small_forgetting() {
+    return {{"data", text(2000)}, {"dimension", 256}, {"document_tokens", 500}, {"probes", 100}};
+  }
   static double value(const StudyResults& results, const std::string& series, double x) {
     for (const ResultPoint& point : results.points())
       if (point.series == series && point.x == x) return point.y;
@@ -84,29 +100,22 @@ TEST_F(MemoStudies, DecoysTakeFromARecallThatLayersGiveBack) {
 }
 
 TEST_F(MemoStudies, EachBatchOfSeveralLayersIsAPart) {
-  const Json settings = {{"dimensions", {64}}, {"layer_dimension", 64}, {"decoys", {0}},
-                         {"layers", 1},        {"encodings", {"jlt"}},  {"vocabulary", 100},
-                         {"texts", 1},         {"texts_read", 1},       {"batches", 3}};
+  const Json settings = small_layers({0}, 1, 3);
   const std::string whole = run("multi-layer", settings).summary();
-  const auto folder = folder_.path() / "multi-layer";
-  EXPECT_FALSE(std::filesystem::exists(folder / "memory.safetensors"));
-  const std::string parts = read_file(folder / "parts.jsonl");
+  // The memory that is kept beside its parts has gone with the last one.
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "multi-layer/memory.safetensors"));
+  const std::string parts = written("multi-layer", "parts.jsonl");
   EXPECT_EQ(std::count(parts.begin(), parts.end(), '\n'), 5);  // revision, keys, three batches
-  // Without its last part and without the memory that was kept beside it.
-  write_file(folder / "parts.jsonl", parts.substr(0, parts.rfind('\n', parts.size() - 2) + 1));
+  forget_last_part("multi-layer");
   EXPECT_EQ(run("multi-layer", settings).summary(), whole);
 }
 
 TEST_F(MemoStudies, FinishedMemoriesLeaveTheFileOfTheOneAtWork) {
-  const Json settings = {{"dimensions", {64}}, {"layer_dimension", 64}, {"decoys", {0, 1}},
-                         {"layers", 1},        {"encodings", {"jlt"}},  {"vocabulary", 100},
-                         {"texts", 1},         {"texts_read", 1},       {"batches", 3}};
+  const Json settings = small_layers({0, 1}, 1, 3);
   run("multi-layer", settings);
-  const auto folder = folder_.path() / "multi-layer";
-  const std::string parts = read_file(folder / "parts.jsonl");
   // As if the second memory had been stopped at its last batch, and its file damaged.
-  write_file(folder / "parts.jsonl", parts.substr(0, parts.rfind('\n', parts.size() - 2) + 1));
-  save_tensors(folder / "memory.safetensors", {{"w", at::zeros(1)}},
+  forget_last_part("multi-layer");
+  save_tensors(folder_ / "multi-layer/memory.safetensors", {{"w", at::zeros(1)}},
                {{"name", "d 64, l 1, 1 decoys, jlt"}, {"batches", "many"}});
   EXPECT_THAT(test::message_of<DataError>([&] { run("multi-layer", settings); }),
               HasSubstr("'many' for 'batches'"));
@@ -114,16 +123,7 @@ TEST_F(MemoStudies, FinishedMemoriesLeaveTheFileOfTheOneAtWork) {
 
 TEST_F(MemoStudies, SeveralLayersSayWhichTextsTheyReadWhereTheAuthorsReadMore) {
   const auto differences = [&](int64_t texts) {
-    return run("multi-layer", {{"dimensions", {64}},
-                               {"layer_dimension", 64},
-                               {"decoys", {1}},
-                               {"layers", 1},
-                               {"encodings", {"jlt"}},
-                               {"vocabulary", 100},
-                               {"texts", texts},
-                               {"texts_read", texts},
-                               {"batches", 1}})
-        .summary();
+    return run("multi-layer", small_layers({1}, texts, 1)).summary();
   };
   const std::string of_two = differences(2);
   EXPECT_THAT(of_two, HasSubstr("2 texts of the first and of the last batch are read"));
@@ -154,17 +154,14 @@ TEST_F(MemoStudies, TheBoundCodeRecallsText) {
 }
 
 TEST_F(MemoStudies, AForgottenDocumentIsAsOneNeverSeen) {
-  const StudyResults results =
-      run("forget",
-          {{"data", text(2000)}, {"dimension", 256}, {"document_tokens", 500}, {"probes", 100}});
+  const StudyResults results = run("forget", small_forgetting());
   EXPECT_THAT(results.summary(), ContainsRegex("one that never saw the document +yes"));
   EXPECT_THAT(results.summary(), testing::Not(HasSubstr("Published")));  // there is none
   expect_captions("forget");
 }
 
 TEST_F(MemoStudies, ForgettingGoesOnFromTheAnswersItHas) {
-  const Json settings = {
-      {"data", text(2000)}, {"dimension", 256}, {"document_tokens", 500}, {"probes", 100}};
+  const Json settings = small_forgetting();
   const std::string whole = run("forget", settings).summary();
   const auto file = folder_.path() / "forget" / "parts.jsonl";
   const std::string parts = read_file(file);
@@ -197,13 +194,10 @@ TEST_F(MemoStudies, APartWithANumberMoreIsDamaged) {
     write_file(file, parts);
     return test::message_of<DataError>([&] { run(id, settings); });
   };
-  const Json stored = text(2000);
-  EXPECT_THAT(
-      refusal("forget", "kept",
-              {{"data", stored}, {"dimension", 256}, {"document_tokens", 500}, {"probes", 100}}),
-      HasSubstr("the part 'kept' has 104 numbers, expected 103"));
+  EXPECT_THAT(refusal("forget", "kept", small_forgetting()),
+              HasSubstr("the part 'kept' has 104 numbers, expected 103"));
   EXPECT_THAT(refusal("natural-text", "planned memory",
-                      {{"data", stored},
+                      {{"data", text(2000)},
                        {"dimension", 256},
                        {"tokens", {200}},
                        {"probes", 50},
