@@ -51,12 +51,6 @@ struct BabiTraining : testing::Test {
     Trained trained = tessera::train(*learner, RunFolder(folder_ / run, Start::kNew), nullptr, "");
     return {std::move(learner), std::move(trained)};
   }
-  std::vector<config::Json> evaluations(const std::string& run) {
-    std::vector<config::Json> found;
-    for (const auto& line : MetricsLog::read(folder_ / run / "metrics.jsonl"))
-      if (line.at("kind") == "evaluation") found.push_back(line.at("metrics"));
-    return found;
-  }
 
   test::TemporaryFolder folder_;
   BabiTrainingConfig config_;
@@ -71,15 +65,13 @@ TEST_F(BabiTraining, WritesARunWithAModelThatAnswers) {
   EXPECT_NEAR(test.at("error"), (test.at("error_of_task_1") + test.at("error_of_task_15")) / 2,
               1e-12);
   const BabiData data(config_.data);
-  const auto evaluated = evaluations("run");
-  ASSERT_EQ(evaluated.size(), 2);
+  const auto evaluations = logged_evaluations(folder_ / "run");
+  ASSERT_EQ(evaluations.size(), 2);
+  const auto& evaluated = evaluations.begin()->second;
   for (const char* name : {"loss", "error", "error_of_task_1", "error_of_task_15"})
-    EXPECT_TRUE(evaluated[0].contains(name)) << name;
-  EXPECT_NEAR(evaluated[0].at("error").get<double>(),
-              (evaluated[0].at("error_of_task_1").get<double>() +
-               evaluated[0].at("error_of_task_15").get<double>()) /
-                  2,
-              1e-12);
+    EXPECT_TRUE(evaluated.contains(name)) << name;
+  EXPECT_NEAR(evaluated.at("error"),
+              (evaluated.at("error_of_task_1") + evaluated.at("error_of_task_15")) / 2, 1e-12);
 
   const auto loaded = load_sequence_model(folder_ / "run/model");
   auto& model = dynamic_cast<QuestionAnswerer&>(*loaded);

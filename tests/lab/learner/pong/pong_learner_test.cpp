@@ -42,12 +42,6 @@ PongTrainingConfig tiny_config(PongMemory memory) {
   return config;
 }
 
-at::Tensor weights_of(const PongNetwork& agent) {
-  std::vector<at::Tensor> all;
-  for (const auto& parameter : agent.parameters()) all.push_back(parameter.detach().flatten());
-  return at::cat(all);
-}
-
 /// An agent after its training.
 struct TrainedPongAgent {
   std::shared_ptr<PongNetwork> agent;
@@ -79,7 +73,7 @@ TEST(PongTraining, AStoppedRunEndsAsAnUninterruptedOne) {
     train(config, folder / "pieces");
     config.train.steps = 14;
     const TrainedPongAgent pieces = train(config, folder / "pieces", Start::kResume);
-    EXPECT_TRUE(weights_of(*pieces.agent).equal(weights_of(*whole.agent)));
+    test::expect_equal_parameters(*pieces.agent, *whole.agent);
     EXPECT_TRUE(equal_games(pieces.games, whole.games));
     EXPECT_EQ(pieces.trained.validation, whole.trained.validation);
   }
@@ -91,7 +85,7 @@ TEST(PongTraining, TheModelDirectoryHoldsTheAgent) {
     const TrainedPongAgent trained = train(tiny_config(memory), folder / "run");
     const auto loaded = load_sequence_model(folder / "run/model");
     auto& network = dynamic_cast<PongNetwork&>(*loaded);
-    EXPECT_TRUE(weights_of(network).equal(weights_of(*trained.agent)));
+    test::expect_equal_parameters(network, *trained.agent);
     const at::Tensor frames = at::arange(2 * 3 * 400, at::kFloat).sin().view({2, 3, 400});
     const at::Tensor whole = network.forward(frames);
     EXPECT_EQ(whole.sizes(), at::IntArrayRef({2, 3, 7}));  // six actions and the value
