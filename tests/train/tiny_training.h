@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "tessera/train/trainer.h"
 
@@ -46,6 +47,9 @@ struct TinyLearner : Learner {
   std::function<std::string(int64_t step)> sample_after;
   std::string names = "tiny";  // model and data
 };
+
+/// Evaluations that find these losses, one after another.
+std::function<Metrics()> evaluations_with(std::vector<double> losses);
 
 /// 12 steps of two micro-batches, with everything that can happen in a training happening.
 TrainConfig tiny_config();

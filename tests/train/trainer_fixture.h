@@ -53,9 +53,7 @@ struct TrainerTest : ::testing::Test {
                                  Start start, Recorder* recorder = nullptr) {
     TinyNetwork network;
     TinyLearner learner(network, config);
-    learner.evaluation = [losses, next = size_t{0}]() mutable -> Metrics {
-      return {{"loss", losses.at(next++)}};
-    };
+    learner.evaluation = evaluations_with(losses);
     return run(learner, name, start, recorder);
   }
   std::vector<int64_t> logged_steps(const std::string& name) {

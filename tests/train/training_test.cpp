@@ -106,9 +106,7 @@ TEST_F(Training, ASignalAfterTheLastStepNamesWhatIsMissing) {
 
 TEST_F(Training, ALossThatIsNoNumberIsNotTheBest) {
   TinyLearner learner(network, config);
-  learner.evaluation = [losses = std::vector<double>{NAN, 2, NAN}, next = size_t{0}]() mutable {
-    return Metrics{{"loss", losses.at(next++)}};
-  };
+  learner.evaluation = test::evaluations_with({NAN, 2, NAN});
   EXPECT_EQ(train(learner).validation_loss(), 2);
   EXPECT_TRUE(std::isnan(Trained().validation_loss()));
 }
@@ -151,9 +149,7 @@ TEST(TrainedRuns, ScoreIsAMeanWithItsDeviation) {
 
 TEST_F(Training, AReportShowsTheCurveTheScoresAndWhatIsTrivial) {
   TinyLearner learner(network, config);
-  learner.evaluation = [losses = std::vector<double>{3, 1, 2}, next = size_t{0}]() mutable {
-    return Metrics{{"loss", losses.at(next++)}};
-  };
+  learner.evaluation = test::evaluations_with({3, 1, 2});
   learner.test_score = [] { return Metrics{{"loss", 1.5}}; };
   const Trained trained = train(learner);
   StudyResults results({});
