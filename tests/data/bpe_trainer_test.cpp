@@ -15,9 +15,10 @@ namespace {
 
 using testing::ElementsAre;
 
-std::vector<std::string> learned(const Tokenizer& tokenizer, int32_t first = 257) {
+/// The tokens behind those of the bytes and the end of text.
+std::vector<std::string> learned(const Tokenizer& tokenizer) {
   std::vector<std::string> tokens;
-  for (int32_t id = first; id < tokenizer.vocabulary_size(); ++id)
+  for (int32_t id = 257; id < tokenizer.vocabulary_size(); ++id)
     tokens.emplace_back(tokenizer.token_bytes(id));
   return tokens;
 }

@@ -9,8 +9,8 @@ namespace tessera::ops {
 namespace {
 
 AdaptiveBandwidth bandwidth_of(const at::Tensor& offset, const at::Tensor& factor,
-                               const at::Tensor& exponent, double bound = 10) {
-  return {{offset, 1, bound}, {factor, 1, bound}, exponent};
+                               const at::Tensor& exponent) {
+  return {{offset, 1, 10}, {factor, 1, 10}, exponent};
 }
 
 TEST(AdaptiveBandwidth, HandExample) {

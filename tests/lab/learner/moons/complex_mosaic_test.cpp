@@ -29,8 +29,8 @@ ComplexMosaic small_complex_mosaic() {
   model.to(at::kDouble);
   return model;
 }
-at::Tensor inputs(int64_t B, int64_t T, int64_t seed = 1) {
-  return drawn({B, T, 8}, seed, 0.4);
+at::Tensor inputs(int64_t B, int64_t T) {
+  return drawn({B, T, 8}, 1, 0.4);
 }
 
 // One complex channel, W_phi = 1, W_psi = i, W_z = 2, beta = 1; x = 1, i, 1. Step 2 reads the pair
