@@ -129,6 +129,19 @@ TEST(GptBlock, FloatAgreesWithDouble) {
   }
 }
 
+// Of the baseline of Memory Mosaics.
+TEST(Gpt, HasThePublishedNumberOfParameters) {
+  for (const auto& [layers, expected] : {std::pair<int64_t, int64_t>{1, 46106880},
+                                         {4, 67345152},
+                                         {8, 95662848},
+                                         {12, 123980544},
+                                         {18, 166457088}}) {
+    GptConfig config;
+    config.layers = layers;
+    EXPECT_EQ(Gpt(config, std::nullopt, at::kMeta).parameter_count(), expected);
+  }
+}
+
 TEST(Gpt, OnlyLearnedPositionsAreParameters) {
   // A block: 12 C^2 and two gains; beside the blocks V C and the last gain.
   const int64_t without = 2 * (12 * 12 * 12 + 2 * 12) + 11 * 12 + 12;
