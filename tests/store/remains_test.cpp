@@ -51,7 +51,7 @@ class RemainsTest : public StoreTest {
   /// Files of store() with remains.
   std::vector<std::string> found(const Remains& remains) const {
     std::vector<std::string> names;
-    for (const ScannedFile& file : remains.scan(store(), [](int64_t, int64_t) {}))
+    for (const ScannedFile& file : remains.scan(store()))
       if (file.found > 0) names.push_back(file.name);
     return names;
   }

@@ -12,9 +12,8 @@ const std::string kPassage = "one two three four five six seven eight nine ten e
 class SharedPassagesTest : public StoreTest {
  protected:
   /// What the other documents of the store share with these.
-  std::vector<SharedPassages> shared_with(
-      const std::vector<std::string>& ids,
-      const OnProgress& on_progress = [](int64_t, int64_t) {}) const {
+  std::vector<SharedPassages> shared_with(const std::vector<std::string>& ids,
+                                          const OnProgress& on_progress = {}) const {
     const MemoStore opened(store());
     std::vector<StoredDocument> documents;
     for (const std::string& id : ids) documents.push_back(opened.ledger().get(id));
