@@ -138,8 +138,8 @@ void add_training_differences(const TrainConfig& train, const TrainConfig& of_pa
   };
   if (method(train) != method(of_paper))
     results.add_difference(
-        fmt::format("Training: {}, at most {} updates, chosen for the two-memory model and the "
-                    "same for all; the paper has {}.",
+        fmt::format("Training: {}, at most {} updates, the same for all, by default what suits "
+                    "the two-memory model; the paper has {}.",
                     method(train), train.steps, method(of_paper)));
   if (stm.alpha1.value != 0 || stm.alpha2.value != 0 || stm.alpha3.value != 0)
     results.add_difference(fmt::format(
