@@ -99,6 +99,20 @@ TEST_F(StmStudies, SeveralTrainingsHaveSeedsOfTheirOwnAndScoresWithADeviation) {
   }
 }
 
+TEST_F(StmStudies, BaselinesMayHaveARateOfTheirOwn) {
+  Json settings = tiny();
+  settings["train"]["learning_rate"] = 0.002;
+  settings["train"]["min_learning_rate"] = 0.001;
+  settings["baselines"]["learning_rate"] = 0.004;
+  EXPECT_THAT(run("copy", settings).summary(), HasSubstr(", baselines at a rate of 0.004; the"));
+  const auto rates = [&](const char* name) {
+    const Json train = config::read_toml(folder_ / "copy" / name / "config.toml")["train"];
+    return std::pair(train["learning_rate"], train["min_learning_rate"]);
+  };
+  EXPECT_EQ(rates("stm-run1"), std::pair(Json(0.002), Json(0.001)));
+  EXPECT_EQ(rates("lstm-run1"), std::pair(Json(0.004), Json(0.002)));
+}
+
 TEST_F(StmStudies, SayWhereAPublishedScoreIsOfSomethingElse) {
   const StudyResults copy = run("copy", tiny());
   EXPECT_EQ(copy.comparisons().front().unlike, "other sizes");

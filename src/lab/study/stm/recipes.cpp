@@ -19,8 +19,10 @@ struct RecipeSettings {
   Baselines baselines = short_training_baselines();
   TrainConfig train;
 
-  static inline const SettingNames kSetByStudy = {"train.seed", "train.learning_rate",
-                                                  "train.min_learning_rate", "inputs", "outputs"};
+  static inline const SettingNames kSetByStudy = {
+      "train.seed", "train.learning_rate",     "train.min_learning_rate", "inputs",
+      "outputs",    "baselines.learning_rate",
+  };
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {

@@ -73,6 +73,7 @@ std::vector<Contestant> beside_baselines(const Baselines& baselines,
       {"RMC", model_table<Rmc>(baselines.rmc, embedding)},
       {"NTM", model_table<Ntm>(baselines.ntm, embedding)},
       {"DNC", model_table<Dnc>(baselines.dnc, embedding)}};
+  for (Contestant& contestant : all) contestant.learning_rate = baselines.learning_rate;
   all.insert(all.end(), ours.begin(), ours.end());
   for (Contestant& contestant : all)
     if (const auto found = published.find(contestant.name); found != published.end())
@@ -86,6 +87,8 @@ std::vector<TrainedContestant<task::TaskLearner>> compare_on_task(
   const auto config_of = [&](const Contestant& contestant, uint64_t seed) {
     task::TaskTrainingConfig config = common;
     config.model = contestant.model;
+    if (contestant.learning_rate > 0)
+      config.train = at_rate(config.train, contestant.learning_rate);
     config.train.seed = seed;
     return config;
   };
@@ -126,7 +129,8 @@ void add_comparison(const std::vector<TrainedContestant<task::TaskLearner>>& com
 }
 
 void add_training_differences(const TrainConfig& train, const TrainConfig& of_paper,
-                              const StmConfig& stm, StudyResults& results) {
+                              const StmConfig& stm, const Baselines& baselines,
+                              StudyResults& results) {
   const auto method = [](const TrainConfig& config) {
     return fmt::format("{} at a rate of {:g}{}, batches of {}",
                        config.optimizer == OptimizerKind::kAdamW ? "Adam" : "RMSprop",
@@ -136,11 +140,13 @@ void add_training_differences(const TrainConfig& train, const TrainConfig& of_pa
                            : "",
                        config.batch * config.accumulation);
   };
+  const std::string of_baselines =
+      baselines.learning_rate > 0
+          ? fmt::format("baselines at a rate of {:g}", baselines.learning_rate)
+          : "the same for all, by default what suits the two-memory model";
   if (method(train) != method(of_paper))
-    results.add_difference(
-        fmt::format("Training: {}, at most {} updates, the same for all, by default what suits "
-                    "the two-memory model; the paper has {}.",
-                    method(train), train.steps, method(of_paper)));
+    results.add_difference(fmt::format("Training: {}, at most {} updates, {}; the paper has {}.",
+                                       method(train), train.steps, of_baselines, method(of_paper)));
   if (stm.alpha1.value != 0 || stm.alpha2.value != 0 || stm.alpha3.value != 0)
     results.add_difference(fmt::format(
         "The factors alpha 1, 2, 3 of the two-memory model begin at {:g}, {:g}, {:g}, not at 0: "
