@@ -81,7 +81,8 @@ struct Contestant {
   std::optional<double> published = {};  ///< its score in the paper, in the metric shown first
   std::string folder = {};  ///< of its training, below the study's; empty: its name, "-run" and the
                             ///< number of the run
-  double learning_rate = 0;  ///< of its training on a sequence task; 0: as the study trains all
+  int64_t batch = 0;        ///< of its training on a sequence task; 0: as the study trains all
+  double learning_rate = 0;  ///< likewise
 };
 
 /// A learner of a study after its training.

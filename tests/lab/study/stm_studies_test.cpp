@@ -113,6 +113,33 @@ TEST_F(StmStudies, BaselinesMayHaveARateOfTheirOwn) {
   EXPECT_EQ(rates("lstm-run1"), std::pair(Json(0.004), Json(0.002)));
 }
 
+TEST_F(StmStudies, BaselinesMayHaveABatchOfTheirOwnAndLearnFromAsManySequences) {
+  Json settings = tiny();
+  settings["task"] = {{"min_points", 3}, {"max_points", 5}, {"most_points", 5}};
+  settings["first_task"] = {{"min_points", 3}, {"max_points", 3}, {"most_points", 5}};
+  settings["data"]["growing_steps"] = 3;
+  settings["train"].update({{"steps", 6},
+                            {"batch", 4},
+                            {"accumulation", 2},
+                            {"warmup_steps", 2},
+                            {"evaluate_every", 3},
+                            {"evaluate_batches", 2},
+                            {"checkpoint_every", 0}});
+  settings["baselines"]["batch"] = 2;
+  EXPECT_THAT(run("convex-hull", settings).summary(),
+              HasSubstr(", baselines in batches of 2, of as many sequences in all; the"));
+  const auto numbers = [&](const char* name) {
+    const Json config = config::read_toml(folder_ / "convex-hull" / name / "config.toml");
+    std::vector<int64_t> found = {config["data"]["growing_steps"]};
+    for (const char* key : {"steps", "batch", "accumulation", "warmup_steps", "evaluate_every",
+                            "evaluate_batches", "checkpoint_every"})
+      found.push_back(config["train"][key]);
+    return found;
+  };
+  EXPECT_THAT(numbers("stm-run1"), testing::ElementsAre(3, 6, 4, 2, 2, 3, 2, 0));
+  EXPECT_THAT(numbers("lstm-run1"), testing::ElementsAre(12, 24, 2, 1, 8, 12, 4, 0));
+}
+
 TEST_F(StmStudies, SayWhereAPublishedScoreIsOfSomethingElse) {
   const StudyResults copy = run("copy", tiny());
   EXPECT_EQ(copy.comparisons().front().unlike, "other sizes");

@@ -28,7 +28,9 @@ FarthestSettings farthest_settings(StudySize size) {
   settings.models = {"STM, n_q = 1", "STM, n_q = 8", "LSTM"};
   settings.stm = short_training_stm(8, 32);
   settings.baselines = short_training_baselines();
-  settings.train = short_training(6'000, 256);
+  settings.train = falling_training(6'000, 1e-3, 100, 256);
+  settings.baselines.batch = 32;
+  settings.baselines.learning_rate = 5e-3;
   if (size == StudySize::kDefault) return settings;
   settings.models = {"STM, n_q = 8", "LSTM"};
   settings.train.steps = 750;

@@ -20,8 +20,8 @@ struct RecipeSettings {
   TrainConfig train;
 
   static inline const SettingNames kSetByStudy = {
-      "train.seed", "train.learning_rate",     "train.min_learning_rate", "inputs",
-      "outputs",    "baselines.learning_rate",
+      "train.seed", "train.learning_rate", "train.min_learning_rate", "inputs",
+      "outputs",    "baselines.batch",     "baselines.learning_rate",
   };
 
   template <typename Visitor>

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "tessera/train/training_report.h"
 
 namespace tessera::stm_study {
@@ -22,12 +24,26 @@ TrainConfig short_training(int64_t steps, int64_t batch) {
           .seed = 1};
 }
 
-TrainConfig falling_training(int64_t steps, double learning_rate, int64_t warmup) {
-  TrainConfig train = short_training(steps, 128);
+TrainConfig falling_training(int64_t steps, double learning_rate, int64_t warmup, int64_t batch) {
+  TrainConfig train = short_training(steps, batch);
   train.learning_rate = learning_rate;
   train.min_learning_rate = learning_rate / 100;
   train.warmup_steps = warmup;
   return train;
+}
+
+void set_batch(int64_t batch, TrainConfig& train, task::SampleSets& data) {
+  const auto rescale = [](int64_t& count, int64_t before, int64_t after) {
+    if (count == 0) return;
+    const double ratio = static_cast<double>(before) / static_cast<double>(after);
+    count = static_cast<int64_t>(std::clamp(ratio * static_cast<double>(count), 1.0, 0x1p62));
+  };
+  for (int64_t* updates : {&train.steps, &train.warmup_steps, &train.decay_steps,
+                           &train.evaluate_every, &train.checkpoint_every, &data.growing_steps})
+    rescale(*updates, train.batch * train.accumulation, batch);
+  rescale(train.evaluate_batches, train.batch, batch);
+  train.batch = batch;
+  train.accumulation = 1;
 }
 
 StmConfig short_training_stm(int64_t slots, int64_t width, const std::array<double, 3>& alpha) {
@@ -73,7 +89,10 @@ std::vector<Contestant> beside_baselines(const Baselines& baselines,
       {"RMC", model_table<Rmc>(baselines.rmc, embedding)},
       {"NTM", model_table<Ntm>(baselines.ntm, embedding)},
       {"DNC", model_table<Dnc>(baselines.dnc, embedding)}};
-  for (Contestant& contestant : all) contestant.learning_rate = baselines.learning_rate;
+  for (Contestant& contestant : all) {
+    contestant.batch = baselines.batch;
+    contestant.learning_rate = baselines.learning_rate;
+  }
   all.insert(all.end(), ours.begin(), ours.end());
   for (Contestant& contestant : all)
     if (const auto found = published.find(contestant.name); found != published.end())
@@ -87,6 +106,7 @@ std::vector<TrainedContestant<task::TaskLearner>> compare_on_task(
   const auto config_of = [&](const Contestant& contestant, uint64_t seed) {
     task::TaskTrainingConfig config = common;
     config.model = contestant.model;
+    if (contestant.batch > 0) set_batch(contestant.batch, config.train, config.data);
     if (contestant.learning_rate > 0)
       config.train = at_rate(config.train, contestant.learning_rate);
     config.train.seed = seed;
@@ -140,13 +160,18 @@ void add_training_differences(const TrainConfig& train, const TrainConfig& of_pa
                            : "",
                        config.batch * config.accumulation);
   };
-  const std::string of_baselines =
-      baselines.learning_rate > 0
-          ? fmt::format("baselines at a rate of {:g}", baselines.learning_rate)
-          : "the same for all, by default what suits the two-memory model";
-  if (method(train) != method(of_paper))
-    results.add_difference(fmt::format("Training: {}, at most {} updates, {}; the paper has {}.",
-                                       method(train), train.steps, of_baselines, method(of_paper)));
+  std::vector<std::string> of_baselines;
+  if (baselines.learning_rate > 0)
+    of_baselines.push_back(fmt::format("at a rate of {:g}", baselines.learning_rate));
+  if (baselines.batch > 0)
+    of_baselines.push_back(
+        fmt::format("in batches of {}, of as many sequences in all", baselines.batch));
+  if (method(train) != method(of_paper) || !of_baselines.empty())
+    results.add_difference(fmt::format(
+        "Training: {}, at most {} updates, {}; the paper has {}.", method(train), train.steps,
+        of_baselines.empty() ? "the same for all, by default what suits the two-memory model"
+                             : fmt::format("baselines {}", fmt::join(of_baselines, " ")),
+        method(of_paper)));
   if (stm.alpha1.value != 0 || stm.alpha2.value != 0 || stm.alpha3.value != 0)
     results.add_difference(fmt::format(
         "The factors alpha 1, 2, 3 of the two-memory model begin at {:g}, {:g}, {:g}, not at 0: "

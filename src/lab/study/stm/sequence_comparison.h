@@ -29,6 +29,7 @@ struct Baselines {
   RmcConfig rmc;
   NtmConfig ntm;
   DncConfig dnc;
+  int64_t batch = 0;
   double learning_rate = 0;
 
   template <typename Visitor>
@@ -39,6 +40,10 @@ struct Baselines {
     field("rmc", rmc, "relational memory core");
     field("ntm", ntm, "Neural Turing Machine");
     field("dnc", dnc, "Differentiable Neural Computer");
+    field("batch", batch,
+          "sequences in one update of theirs; they make more updates or fewer, to learn from as "
+          "many sequences (0: as train has it)",
+          config::between(0, 65536));
     field("learning_rate", learning_rate,
           "their learning rate at the end of the warm-up; it falls as that of train (0: the same)",
           config::at_least(0));
@@ -70,7 +75,8 @@ struct ComparisonSettings {
     field("first_task", first_task,
           "sizes that training begins with, where data.growing_steps lets them grow");
     field("data", data, "how many samples there are");
-    field("train", train, "how every model is trained, but for the baselines' rate");
+    field("train", train,
+          "how every model is trained, but for the batch and the rate of the baselines");
   }
 };
 
@@ -80,7 +86,12 @@ struct ComparisonSettings {
 TrainConfig short_training(int64_t steps, int64_t batch);
 
 /// The same with a rate that rises for `warmup` updates and falls to a hundredth.
-TrainConfig falling_training(int64_t steps, double learning_rate, int64_t warmup);
+TrainConfig falling_training(int64_t steps, double learning_rate, int64_t warmup,
+                             int64_t batch = 128);
+
+/// Makes a training have as many sequences in updates of `batch`: every number of updates changes,
+/// also that of the warm-up and that in which the task grows.
+void set_batch(int64_t batch, TrainConfig& train, task::SampleSets& data);
 
 /// A two-memory model of ours to go with it. alpha: where the factors alpha 1, 2 and 3 begin.
 /// Differs from the authors' code, where they begin at 0: there the relational memory passes
@@ -148,17 +159,6 @@ ComparisonSettings<Task> shortest(ComparisonSettings<Task> settings, const Task&
                                   int64_t steps) {
   settings.models = {"STM", "LSTM"};
   return shortened(std::move(settings), task, steps, 32);
-}
-
-/// The same samples in batches of a part of the size; evaluated and saved after as many samples.
-template <typename Task>
-ComparisonSettings<Task> in_smaller_batches(ComparisonSettings<Task> settings, int64_t parts) {
-  TrainConfig& train = settings.train;
-  train.batch /= parts;
-  for (int64_t* number :
-       {&train.steps, &train.evaluate_every, &train.evaluate_batches, &train.checkpoint_every})
-    *number *= parts;
-  return settings;
 }
 
 /// Trains those of the contestants that the settings name, each `runs` times. Adds the results and

@@ -18,16 +18,15 @@ ComparisonSettings<Task> paper_vector_task() {
   return settings;
 }
 
-/// A short training of models of some 360,000 parameters, at the rate and from the factors alpha
-/// with which the two-memory model was found to solve the task: the rate rises for 500 updates and
-/// falls to a hundredth.
+/// Models of some 360,000 parameters, in the training and from the factors alpha with which the
+/// two-memory model was found to solve the task.
 template <typename Task>
-ComparisonSettings<Task> solved_vector_task(const Task& task, double learning_rate,
+ComparisonSettings<Task> solved_vector_task(const Task& task, const TrainConfig& train,
                                             const std::array<double, 3>& alpha) {
-  ComparisonSettings<Task> settings = shortened(paper_vector_task<Task>(), task, 8'000);
+  ComparisonSettings<Task> settings = shortened(paper_vector_task<Task>(), task, train.steps);
   settings.stm = short_training_stm(4, 64, alpha);
   settings.baselines = wider_baselines();
-  settings.train = falling_training(8'000, learning_rate, 500);
+  settings.train = train;
   return settings;
 }
 
@@ -37,6 +36,7 @@ ComparisonSettings<task::RelationalRecallConfig> solved_relational_recall() {
   auto settings = shortened(paper_vector_task<task::RelationalRecallConfig>(),
                             {.bits = 8, .fixed = 1, .min_drawn = 3, .max_drawn = 3}, 12'000);
   settings.train = falling_training(12'000, 1e-2, 200);
+  settings.baselines.batch = 32;
   return settings;
 }
 
@@ -86,8 +86,9 @@ void copy(StudyContext& context) {
   const auto paper = paper_vector_task<CopyConfig>();
   const auto settings = context.settings(
       shortest(paper, {.bits = 8, .max_length = 5}, 5'000),
-      solved_vector_task<CopyConfig>({.bits = 16, .max_length = 10}, 2e-3, {0, 0.5, 0.5}), paper,
-      {"task"});
+      solved_vector_task<CopyConfig>({.bits = 16, .max_length = 10},
+                                     falling_training(8'000, 2e-3, 500), {0, 0.5, 0.5}),
+      paper, {"task"});
   compare_at_these_sizes(
       context, "copy", settings, vector_contestants(settings, 0),
       fmt::format("{} to {} vectors of {} bits; the paper's code has 1 to 20 of 32.",
@@ -99,13 +100,12 @@ void priority_sort(StudyContext& context) {
   using task::PrioritySortConfig;
   auto paper = paper_vector_task<PrioritySortConfig>();
   paper.baselines.ntm.heads = 5;
-  const auto settings = context.settings(
-      shortest(paper_vector_task<PrioritySortConfig>(), {.bits = 6, .vectors = 4, .answers = 3},
-               5'000),
-      in_smaller_batches(solved_vector_task<PrioritySortConfig>(
-                             {.bits = 8, .vectors = 8, .answers = 6}, 5e-3, {0, 0, 0}),
-                         4),
-      paper, {"task"});
+  auto solved = solved_vector_task<PrioritySortConfig>(
+      {.bits = 8, .vectors = 8, .answers = 6}, falling_training(8'000, 5e-3, 125), {0, 0, 0});
+  set_batch(32, solved.train, solved.data);
+  const auto settings = context.settings(shortest(paper_vector_task<PrioritySortConfig>(),
+                                                  {.bits = 6, .vectors = 4, .answers = 3}, 5'000),
+                                         solved, paper, {"task"});
   compare_at_these_sizes(
       context, "priority-sort", settings, vector_contestants(settings, 0),
       fmt::format("The {} highest of {} vectors of {} bits; the paper's code has the 16 highest of "
