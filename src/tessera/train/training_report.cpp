@@ -24,8 +24,8 @@ std::map<int64_t, double> evaluations(const Trained& run, const ShownMetric& met
 }
 
 /// Mean and deviation over the runs, which one run does not have, at every step at which one of
-/// them was evaluated.
-Series learning_curve(const TrainedRuns& learner, const ShownMetric& metric) {
+/// them was evaluated. unit: what one step counts as.
+Series learning_curve(const TrainedRuns& learner, const ShownMetric& metric, int64_t unit) {
   std::vector<std::map<int64_t, double>> curves;
   std::set<int64_t> steps;
   for (const Trained& run : learner.runs) {
@@ -39,7 +39,7 @@ Series learning_curve(const TrainedRuns& learner, const ShownMetric& metric) {
       if (const auto after = curve.upper_bound(step); after != curve.begin())
         values.push_back(std::prev(after)->second);
     const Spread spread = spread_of(values);
-    series.points.push_back({static_cast<double>(step), spread.mean,
+    series.points.push_back({static_cast<double>(step * unit), spread.mean,
                              spread.runs > 1 ? spread.deviation : ResultPoint::kNone});
   }
   return series;
@@ -49,11 +49,15 @@ std::unique_ptr<LineChart> curves_chart(const std::vector<TrainedRuns>& learners
                                         const ShownMetric& metric,
                                         const std::vector<TrivialScore>& trivial,
                                         const std::string& prefix, StudyResults& results) {
-  auto chart = std::make_unique<LineChart>("On samples that training has not seen", Axis{"updates"},
-                                           Axis{metric.label});
+  const bool same_batch = std::ranges::all_of(learners, [&](const TrainedRuns& learner) {
+    return learner.batch == learners.front().batch;
+  });
+  auto chart =
+      std::make_unique<LineChart>("On samples that training has not seen",
+                                  Axis{same_batch ? "updates" : "sequences"}, Axis{metric.label});
   double last_step = 1;
   for (const TrainedRuns& learner : learners) {
-    Series series = learning_curve(learner, metric);
+    Series series = learning_curve(learner, metric, same_batch ? 1 : learner.batch);
     for (const auto& point : series.points) {
       results.add_point({prefix + learner.name, point.x, point.y, point.spread});
       last_step = std::max(last_step, point.x);

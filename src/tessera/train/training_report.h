@@ -17,6 +17,7 @@ struct TrainedRuns {
   std::string name;
   int64_t parameters = 0;
   std::vector<Trained> runs;
+  int64_t batch = 1;  ///< sequences in one update
 
   /// What the tests found, as it is shown; what the evaluations found where there were no tests.
   Spread score(const ShownMetric& metric) const;
@@ -30,9 +31,10 @@ std::optional<int64_t> updates_until(const Trained& run, const ShownMetric& metr
 void add_missing(const std::string& name, const Trained& run, StudyResults& results);
 
 /// Adds to a report, for learners that are measured alike: the first metric against the updates
-/// made, as mean and deviation over the runs, with what trivial strategies reach; a table of sizes,
-/// updates, times and scores; the trivial strategies as a table. A run that ended early keeps its
-/// last value in the mean. prefix: of the names of pictures and tables.
+/// made, or the sequences seen where batches differ, as mean and deviation over the runs, with what
+/// trivial strategies reach; a table of sizes, updates, times and scores; the trivial strategies as
+/// a table. A run that ended early keeps its last value in the mean. prefix: of the names of
+/// pictures and tables.
 void add_training_results(const std::vector<TrainedRuns>& learners,
                           const std::vector<ShownMetric>& shown,
                           const std::vector<TrivialScore>& trivial, StudyResults& results,

@@ -126,8 +126,13 @@ TEST_F(StmStudies, BaselinesMayHaveABatchOfTheirOwnAndLearnFromAsManySequences) 
                             {"evaluate_batches", 2},
                             {"checkpoint_every", 0}});
   settings["baselines"]["batch"] = 2;
-  EXPECT_THAT(run("convex-hull", settings).summary(),
+  const StudyResults results = run("convex-hull", settings);
+  EXPECT_THAT(results.summary(),
               HasSubstr(", baselines in batches of 2, of as many sequences in all; the"));
+  std::map<std::string, std::vector<double>> sequences;
+  for (const ResultPoint& point : results.points()) sequences[point.series].push_back(point.x);
+  EXPECT_THAT(sequences["STM"], testing::ElementsAre(24, 48));
+  EXPECT_EQ(sequences["LSTM"], sequences["STM"]);
   const auto numbers = [&](const char* name) {
     const Json config = config::read_toml(folder_ / "convex-hull" / name / "config.toml");
     std::vector<int64_t> found = {config["data"]["growing_steps"]};

@@ -128,6 +128,8 @@ void add_comparison(const std::vector<TrainedContestant<task::TaskLearner>>& com
     auto& runs = all.emplace_back();
     runs.name = contestant.name;
     runs.parameters = contestant.first().learner->parameter_count();
+    const TrainConfig& train = contestant.first().learner->training();
+    runs.batch = train.batch * train.accumulation;
     for (const auto& training : contestant.trainings) runs.runs.push_back(training.trained);
     const Spread score = runs.score(metric);
     scores.push_back(fmt::format("{} {:.{}f}{}", contestant.name, score.mean, metric.decimals,
