@@ -113,15 +113,15 @@ std::optional<double> updates_until_solved(const TrainedContestant<task::TaskLea
 /// Epochs of the paper's 100,000 samples that these are. published: null where there is nothing for
 /// these settings.
 Table epochs_table(const std::vector<TrainedContestant<task::TaskLearner>>& models,
-                   const RetrievalSettings& settings, const PublishedColumn* published) {
+                   const PublishedColumn* published) {
   Table table(fmt::format("Until {} % of the validation answers are right", kSolved),
               {"model", "updates", "epochs of 100,000 samples", "published: epochs to converge"});
   for (const auto& model : models) {
     const auto found = published ? published->find(model.name) : PublishedColumn::const_iterator();
     const bool known = published && found != published->end();
     const auto updates = updates_until_solved(model);
-    const double samples = updates.value_or(0) *
-                           static_cast<double>(settings.train.batch * settings.train.accumulation);
+    const double samples =
+        updates.value_or(0) * static_cast<double>(model.first().learner->units_per_step());
     table.add_row({model.name, updates ? Cell::fixed(*updates, 0) : Cell("not reached"),
                    updates ? Cell::fixed(samples / 100'000, 2) : Cell(""),
                    known ? Cell::fixed(found->second.epochs, 0) : Cell("")});
@@ -139,7 +139,7 @@ void associative_retrieval(StudyContext& context) {
       compare_models(context, "associative-retrieval", settings, retrieval_contestants(settings),
                      "", {{"min_pairs", settings.fewest_training_pairs}});
   const PublishedColumn* published = context.references_hold() ? published_for(settings) : nullptr;
-  context.results().add_table("epochs", epochs_table(models, settings, published));
+  context.results().add_table("epochs", epochs_table(models, published));
   if (settings.fewest_training_pairs > 0)
     context.results().add_difference(fmt::format(
         "Training has {} to {} pairs, so that the model can begin with short sequences.",

@@ -128,8 +128,7 @@ void add_comparison(const std::vector<TrainedContestant<task::TaskLearner>>& com
     auto& runs = all.emplace_back();
     runs.name = contestant.name;
     runs.parameters = contestant.first().learner->parameter_count();
-    const TrainConfig& train = contestant.first().learner->training();
-    runs.batch = train.batch * train.accumulation;
+    runs.batch = contestant.first().learner->units_per_step();
     for (const auto& training : contestant.trainings) runs.runs.push_back(training.trained);
     const Spread score = runs.score(metric);
     scores.push_back(fmt::format("{} {:.{}f}{}", contestant.name, score.mean, metric.decimals,
@@ -167,7 +166,7 @@ void add_training_differences(const TrainConfig& train, const TrainConfig& of_pa
     of_baselines.push_back(fmt::format("at a rate of {:g}", baselines.learning_rate));
   if (baselines.batch > 0)
     of_baselines.push_back(
-        fmt::format("in batches of {}, of as many sequences in all", baselines.batch));
+        fmt::format("in batches of {}, with as many sequences in all", baselines.batch));
   if (method(train) != method(of_paper) || !of_baselines.empty())
     results.add_difference(fmt::format(
         "Training: {}, at most {} updates, {}; the paper has {}.", method(train), train.steps,
