@@ -131,7 +131,7 @@ void print_history(const Command<jobs::History>& command, const jobs::History::A
 void print_passages(const Command<jobs::Search>& command, const jobs::Search::Answer& found) {
   for (const auto& passage : found.passages)
     TextOutput().write(fmt::format("{}:{}: {:.2f}  {}\n", passage.document, passage.line,
-                                   passage.score, one_line(passage.text)));
+                                   passage.score, one_line(passage.marked)));
   say("{}\n", counted(std::ssize(found.passages), "passage"));
 }
 

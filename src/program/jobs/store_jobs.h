@@ -165,8 +165,8 @@ struct Search {
   void visit_fields(Visitor&& field) {
     field("words", words,
           "words to look for, in any order and form; passages that have more of them, and "
-          "rarer ones, come first (BM25). At most 200 different words are used, the first "
-          "ones",
+          "rarer ones, come first (BM25). Of each there is an excerpt, and the line of the first "
+          "word found in it. At most 200 different words are used, the first ones",
           config::required());
     field("limit", limit, "maximum number of passages (0: all)", config::at_least(0));
   }

@@ -81,9 +81,10 @@ struct Change {
 /// A passage of a document that has words of a question.
 struct FoundPassage {
   std::string document;
-  int64_t line = 1;  ///< on which the passage begins
-  double score = 0;  ///< BM25, Robertson et al. 1994; larger is better
-  std::string text;  ///< an excerpt, the words found in [brackets]
+  int64_t line = 1;    ///< of the first word found in the excerpt
+  double score = 0;    ///< BM25 of the passage, Robertson et al. 1994; larger is better
+  std::string text;    ///< an excerpt of about 24 words, as the document has it
+  std::string marked;  ///< the same, the words found in [brackets], with … where it is cut
 };
 
 /// A part of a document's text that may have some words in a row.

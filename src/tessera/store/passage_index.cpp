@@ -58,6 +58,17 @@ std::string any_word_of(std::string_view question) {
   return query;
 }
 
+/// How many line breaks of a passage stand before the first word that is marked in its excerpt.
+int64_t breaks_before_found(std::string_view passage, std::string_view excerpt,
+                            std::string_view marked) {
+  constexpr std::string_view kCut = "…";
+  if (marked.starts_with(kCut) && !excerpt.starts_with(kCut)) marked.remove_prefix(kCut.size());
+  const auto [found, mark] = std::ranges::mismatch(excerpt, marked);
+  const size_t place = passage.find(excerpt);
+  const std::string_view before = passage.substr(0, place == std::string_view::npos ? 0 : place);
+  return std::ranges::count(before, '\n') + std::count(excerpt.begin(), found, '\n');
+}
+
 /// A passage, and which words of a question it has, a bit each.
 struct PassageWords {
   int64_t passage;
@@ -219,13 +230,22 @@ std::vector<FoundPassage> Ledger::search(std::string_view question, int64_t limi
   const std::string query = any_word_of(question);
   std::vector<FoundPassage> found;
   if (format_ < 3 || query.empty()) return found;
-  Statement rows(database_,
-                 "SELECT d.id, p.line, -bm25(words), snippet(words, 0, '[', ']', '…', 24) FROM "
-                 "words JOIN passages p ON p.number = words.rowid JOIN documents d ON d.number = "
-                 "p.document WHERE words MATCH ?1 ORDER BY bm25(words), p.number LIMIT ?2",
-                 query, limit == 0 ? int64_t{-1} : limit);
-  while (rows.step())
-    found.push_back({utf8::printable(rows.text(0)), rows.integer(1), rows.real(2), rows.text(3)});
+  Statement rows(
+      database_,
+      "SELECT d.id, p.line, -bm25(words), words.text, snippet(words, 0, '', '', '', 24), "
+      "snippet(words, 0, '[', ']', '…', 24) FROM "
+      "words JOIN passages p ON p.number = words.rowid JOIN documents d ON d.number = "
+      "p.document WHERE words MATCH ?1 ORDER BY bm25(words), p.number LIMIT ?2",
+      query, limit == 0 ? int64_t{-1} : limit);
+  while (rows.step()) {
+    FoundPassage passage = {.document = utf8::printable(rows.text(0)),
+                            .score = rows.real(2),
+                            .text = rows.text(4),
+                            .marked = rows.text(5)};
+    passage.line =
+        rows.integer(1) + breaks_before_found(rows.text(3), passage.text, passage.marked);
+    found.push_back(std::move(passage));
+  }
   return found;
 }
 

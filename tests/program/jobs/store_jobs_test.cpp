@@ -230,7 +230,7 @@ TEST_F(StoreJobs, SearchRanksPassages) {
   ASSERT_EQ(found["data"].size(), 1u);
   EXPECT_EQ(found["data"][0]["document"], "lamp");
   EXPECT_EQ(found["data"][0]["line"], 1);
-  EXPECT_THAT(found["data"][0]["text"].get<std::string>(), HasSubstr("[lamp]"));
+  EXPECT_THAT(found["data"][0]["text"].get<std::string>(), HasSubstr("lamp "));
   EXPECT_EQ(run(Search{.words = "door", .limit = 1}).passages.size(), 1u);
 }
 
