@@ -75,6 +75,42 @@ TEST_F(RecallTest, NamesEveryDocumentThatSaysTheSame) {
   }
 }
 
+TEST_F(RecallTest, TokensInARowAreOnePassage) {
+  memorize(store(), "one", "It was the\nbest of times.");
+  memorize(store(), "two", "It was the\nbest of wines.");
+  const auto passages = passages_of(recall_after("It was t", {.tokens = 10, .sources = 5}));
+  ASSERT_EQ(passages.size(), 1u);
+  EXPECT_EQ(passages[0].first, 0u);
+  EXPECT_EQ(passages[0].last, 9u);
+  EXPECT_EQ(passages[0].source->position, 8);
+  EXPECT_EQ(passages[0].source->line, 1);
+  EXPECT_EQ(passages[0].last_line, 2);
+  EXPECT_THAT(passages[0].also_in, ::testing::ElementsAre("two"));
+  EXPECT_TRUE(passages_of({}).empty());
+}
+
+TEST_F(RecallTest, APassageEndsWhereTheDocumentDoesOrThePlaceIsAnother) {
+  const auto token = [](int64_t matched_length, double probability) {
+    return memo::NextToken{.probability = probability, .matched_length = matched_length};
+  };
+  const auto at = [](const char* document, int64_t position) {
+    return TokenSources{.best = {{.document = document, .position = position}}};
+  };
+  const auto passages =
+      passages_of({.tokens = {token(3, 0.9), token(2, 0.8), token(4, 1), token(4, 1), token(0, 0.6),
+                              token(0, 0.7)},
+                   .sources = {at("one", 4), at("one", 5), at("one", 9), at("two", 10), {}, {}}});
+  ASSERT_EQ(passages.size(), 4u);
+  EXPECT_EQ(passages[0].last, 1u);
+  EXPECT_EQ(passages[0].matched_length, 2);
+  EXPECT_EQ(passages[0].probability, 0.8);
+  EXPECT_EQ(passages[1].source->position, 9);
+  EXPECT_EQ(passages[2].source->document, "two");
+  EXPECT_FALSE(passages[3].source);
+  EXPECT_EQ(passages[3].last, 5u);
+  EXPECT_EQ(passages[3].probability, 0.6);
+}
+
 TEST_F(RecallTest, ThePapersCodeRecitesByScore) {
   memo::TextMemoryConfig paper = small_memory();
   paper.code = memo::WindowCodeKind::kPaper;

@@ -25,49 +25,15 @@ namespace tessera::cli {
 
 namespace {
 
-/// Tokens in a row that stand so in one document.
-struct Passage {
-  size_t first, last;
-};
-
-std::vector<Passage> passages_of(const std::vector<store::TokenSources>& sources) {
-  const auto continues_passage = [&](size_t i) {
-    const auto &before = sources[i - 1].best, &here = sources[i].best;
-    if (before.empty() || here.empty()) return before.empty() && here.empty();
-    return here[0].document == before[0].document && here[0].position == before[0].position + 1;
-  };
-  std::vector<Passage> passages;
-  for (size_t i = 0; i < sources.size(); ++i)
-    if (i > 0 && continues_passage(i))
-      passages.back().last = i;
-    else
-      passages.push_back({i, i});
-  return passages;
-}
-
-/// Documents that say the same as far as the text goes.
-std::string also_in(const std::vector<store::Source>& best) {
-  std::string names;
-  for (size_t i = 1; i < best.size(); ++i)
-    if (best[i].matched_length == best[0].matched_length && best[i].document != best[0].document)
-      names += (names.empty() ? "" : ", ") + best[i].document;
-  return names;
-}
-
 void print_sources(const store::Recall& recall) {
   Table table("", {"tokens", "document", "line", "position", "matched", "probability", "also in"});
-  for (const auto [first, last] : passages_of(recall.sources)) {
-    double least = 1;
-    int64_t matched = INT64_MAX;
-    for (size_t i = first; i <= last; ++i) {
-      least = std::min(least, recall.tokens[i].probability);
-      matched = std::min(matched, recall.tokens[i].matched_length);
-    }
-    const auto& best = recall.sources[first].best;
-    table.add_row(
-        {fmt::format("{}-{}", first + 1, last + 1), best.empty() ? "none" : best[0].document,
-         best.empty() ? Cell() : Cell(best[0].line), best.empty() ? Cell() : Cell(best[0].position),
-         Cell(matched), Cell::fixed(least, 4), also_in(recall.sources[last].best)});
+  for (const auto& passage : store::passages_of(recall)) {
+    const auto& source = passage.source;
+    table.add_row({fmt::format("{}-{}", passage.first + 1, passage.last + 1),
+                   source ? source->document : "none", source ? Cell(source->line) : Cell(),
+                   source ? Cell(source->position) : Cell(), Cell(passage.matched_length),
+                   Cell::fixed(passage.probability, 4),
+                   fmt::format("{}", fmt::join(passage.also_in, ", "))});
   }
   fmt::print("\n{}", table.text());
 }

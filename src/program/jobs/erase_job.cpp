@@ -101,7 +101,7 @@ void check_certificate_can_be_written(const Erase& erase, const fs::path& store)
 
 /// Forgets them and erases what is left of them in the files, all while no other process writes.
 void forget(const fs::path& store, const std::vector<Forget::Answer>& documents,
-            const Erase::OnNews& on_news, const OnProgress& on_progress) {
+            store::Readers readers, const Erase::OnNews& on_news, const OnProgress& on_progress) {
   store::MemoWriter writer(store);
   writer.ledger().check_integrity();
   int64_t tokens = 0, done = 0;
@@ -120,10 +120,10 @@ void forget(const fs::path& store, const std::vector<Forget::Answer>& documents,
       on_news.forgotten(answer);
     }
   } catch (const Interrupted&) {
-    writer.checkpoint();
+    writer.checkpoint(readers);
     throw Interrupted("interrupted; what is printed is forgotten, the rest kept");
   }
-  writer.checkpoint();
+  writer.checkpoint(readers);
 }
 
 constexpr std::string_view kForgottenOnly =
@@ -239,7 +239,7 @@ Erase::Answer Erase::run(const fs::path& store, const OnNews& on_news,
         "no document matches, and of those that were forgotten earlier no certificate can be made; "
         "without certificate, their text is erased");
   on_news.begins(kDoing);
-  forget(store, answer.documents, on_news, on_progress);
+  forget(store, answer.documents, readers, on_news, on_progress);
   if (certificate.empty()) return answer;
   look_for_remains(store, remains, shown, on_news, on_progress);
   write_certificate(*this, shown);

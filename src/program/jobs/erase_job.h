@@ -24,6 +24,8 @@ struct Erase {
   std::vector<std::string> ids = {}, meta = {};
   std::string containing = {}, certificate = {}, key = {};
   bool dry_run = false;
+  /// Whether its end waits for processes that read what is forgotten. No field.
+  store::Readers readers = store::Readers::kWait;
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
@@ -71,7 +73,8 @@ struct Erase {
   /// Throws UsageError where nothing is asked for or no document fits, before any is forgotten (one
   /// that was forgotten earlier fits where no certificate is asked for: its text is erased now);
   /// Interrupted where on_progress does: then what was told is forgotten, and the rest is kept; no
-  /// certificate is written.
+  /// certificate is written; store::ErasureDelayed where a process goes on to read what is
+  /// forgotten.
   Answer run(const std::filesystem::path& store, const OnNews& on_news,
              const OnProgress& on_progress) const;
   Answer run(const std::filesystem::path& store, const OnProgress& on_progress) const;

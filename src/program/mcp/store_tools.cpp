@@ -30,6 +30,43 @@ Tool tool_of(Effect effect, const std::vector<config::Field>& fields) {
   return tool;
 }
 
+template <typename Answer>
+config::Json told(const Answer& answer) {
+  return answer.json();
+}
+
+/// In passages: an entry for each token, as the verb and the server have it, would fill what an
+/// assistant can keep in mind.
+config::Json told(const jobs::Recall::Answer& answer) {
+  const std::vector<memo::NextToken>& tokens = answer.recall.tokens;
+  store::RecitedText text(answer.store.tokenizer(), answer.question.rest);
+  config::Json passages = config::Json::array();
+  for (const store::RecitedPassage& passage : store::passages_of(answer.recall)) {
+    const size_t begin = text.text().size();
+    for (size_t i = passage.first; i <= passage.last; ++i) text.add(tokens[i].token);
+    config::Json entry = {{"text", text.text().substr(begin)},
+                          {"document", nullptr},
+                          {"probability", passage.probability}};
+    if (passage.source)
+      entry.update({{"document", passage.source->document},
+                    {"line", passage.source->line},
+                    {"last_line", passage.last_line},
+                    {"also_in", passage.also_in}});
+    passages.push_back(std::move(entry));
+  }
+  return {{"prompt", answer.prompt},
+          {"read_as", answer.question.text},
+          {"text", text.text()},
+          {"finish", config::enum_name(answer.recall.finish)},
+          {"passages", std::move(passages)}};
+}
+
+config::Json told(const jobs::Ask::Answer& answer) {
+  config::Json data = config::Json::array();
+  for (const jobs::Recall::Answer& one : answer.answers) data.push_back(told(one));
+  return {{"object", "list"}, {"data", std::move(data)}};
+}
+
 /// Opens the store for each call: an open reader would keep other processes from erasing what they
 /// forget. defaults: what an argument is that a call does not name.
 template <typename Job>
@@ -38,7 +75,7 @@ Tool reading(const std::string& store, const Job& defaults = {}) {
   tool.call = [store, defaults](const nlohmann::json& arguments, const OnProgress& on_progress) {
     Job job = defaults;
     read_arguments(arguments, config::fields_of(job));
-    return job.run(store::MemoStore(store), on_progress).json();
+    return told(job.run(store::MemoStore(store), on_progress));
   };
   return tool;
 }
@@ -96,8 +133,18 @@ Tool forgetting(const StoreAccess& access) {
     if (!arguments.value("certificate", nlohmann::json()).is_null()) {
       job.certificate = place_of_certificate(access.certificates, job.certificate).native();
       job.key = access.key;
+    } else {
+      job.readers = store::Readers::kPass;
     }
-    return job.run(access.store, on_progress).json();
+    config::Json forgotten;
+    const auto listed = [&](const jobs::Erase::Answer& answer) { forgotten = answer.json(); };
+    try {
+      return job.run(access.store, {.listed = listed}, on_progress).json();
+    } catch (const store::ErasureDelayed&) {  // what is forgotten stays so
+      if (!job.certificate.empty()) throw;
+      forgotten["erasure_pending"] = true;
+      return forgotten;
+    }
   };
   return tool;
 }

@@ -23,6 +23,23 @@ bool decodes_by_likelihood(const QuestionedStore& store) {
   return store.config().memory.code == memo::WindowCodeKind::kBound;
 }
 
+/// Whether tokens with these sources stand one after the other in a document, or both in none.
+bool stand_in_a_row(const std::vector<Source>& one, const std::vector<Source>& next) {
+  if (one.empty() || next.empty()) return one.empty() && next.empty();
+  return next.front().document == one.front().document &&
+         next.front().position == one.front().position + 1;
+}
+
+/// The documents in which as long a text stands before the token as in the best source's.
+std::vector<std::string> others_as_good(const std::vector<Source>& best) {
+  std::vector<std::string> documents;
+  for (const Source& source : best)
+    if (source.matched_length == best.front().matched_length &&
+        source.document != best.front().document)
+      documents.push_back(source.document);
+  return documents;
+}
+
 /// Continues a text from a store's memory: looking ahead if it decodes by likelihood, else as the
 /// paper does.
 class Continuation {
@@ -107,6 +124,26 @@ std::vector<Prediction> StoreReader::predict(
     for (size_t i = 0; i < best.size(); ++i) predictions[i].best = best[i];
   }
   return predictions;
+}
+
+std::vector<RecitedPassage> passages_of(const Recall& recall) {
+  std::vector<RecitedPassage> passages;
+  for (size_t i = 0; i < recall.tokens.size(); ++i) {
+    const memo::NextToken& token = recall.tokens[i];
+    const std::vector<Source>& best = recall.sources[i].best;
+    if (i == 0 || !stand_in_a_row(recall.sources[i - 1].best, best)) {
+      passages.push_back(
+          {.first = i, .matched_length = token.matched_length, .probability = token.probability});
+      if (!best.empty()) passages.back().source = best.front();
+    }
+    RecitedPassage& passage = passages.back();
+    passage.last = i;
+    passage.last_line = best.empty() ? 0 : best.front().line;
+    passage.matched_length = std::min(passage.matched_length, token.matched_length);
+    passage.probability = std::min(passage.probability, token.probability);
+    passage.also_in = others_as_good(best);
+  }
+  return passages;
 }
 
 void check_prompt(const QuestionedStore& store, size_t tokens) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -90,6 +91,19 @@ struct Recall {
 Recall recall(const QuestionedStore& store, std::span<const int32_t> prompt,
               const RecallOptions& options,
               const std::function<void(const memo::NextToken&)>& on_token = {});
+
+/// Recited tokens in a row that stand so in one document, or tokens in a row without a source.
+struct RecitedPassage {
+  size_t first = 0, last = 0;             ///< tokens of the recital, from 0
+  std::optional<Source> source = {};      ///< the best one of the first token
+  int64_t last_line = 0;                  ///< of that document, on which the last token is
+  int64_t matched_length = 0;             ///< the least of the tokens
+  double probability = 0;                 ///< the least of the tokens
+  std::vector<std::string> also_in = {};  ///< documents that match the last token as well
+};
+
+/// All tokens of a recital, in order.
+std::vector<RecitedPassage> passages_of(const Recall& recall);
 
 /// Throws UsageError, naming the number of tokens needed, if a prompt of so many is shorter than
 /// the shortest window.

@@ -91,7 +91,19 @@ TEST_F(StoreTools, MemorizeThenRecallThenForget) {
   const Json memorized =
       ask("memorize", {{"id", "raven"}, {"text", "The raven sat and waited.\n"}});
   EXPECT_EQ(memorized["outcome"], "new");
-  EXPECT_EQ(ask("recall", {{"prompt", "The raven sat"}})["text"], " and waited.\n");
+  const Json recited = ask("recall", {{"prompt", "The raven sat"}});
+  EXPECT_EQ(recited["text"], " and waited.\n");
+  EXPECT_EQ(recited["finish"], "end_of_text");
+  ASSERT_EQ(recited["passages"].size(), 1u) << recited;
+  Json passage = recited["passages"][0];
+  EXPECT_GT(passage["probability"], 0.9);
+  passage.erase("probability");
+  EXPECT_EQ(passage, Json({{"text", " and waited.\n"},
+                           {"document", "raven"},
+                           {"line", 1},
+                           {"last_line", 1},
+                           {"also_in", Json::array()}}));
+  EXPECT_EQ(ask("ask", {{"prompts", {"The raven sat"}}})["data"], Json::array({recited}));
   EXPECT_EQ(ask("find", {{"text", "raven sat"}, {"limit", nullptr}})["places"], 1);
   EXPECT_EQ(ask("show", {{"id", "raven"}})["text"], "The raven sat and waited.\n");
   const Json forgotten = ask("forget", {{"ids", {"raven"}}, {"certificate", "raven.json"}});
@@ -128,6 +140,19 @@ TEST_F(StoreTools, ListAHundredDocumentsUnlessAskedForMore) {
   EXPECT_EQ(listed["has_more"], true);
   EXPECT_EQ(ask("documents", {{"after", listed["data"].back()["id"]}})["data"].size(), 1u);
   EXPECT_EQ(ask("documents", {{"limit", 0}})["data"].size(), 101u);
+}
+
+TEST_F(StoreTools, TellThatForgottenTextIsErasedLaterWhereItIsStillRead) {
+  {
+    const store::MemoStore reader(access_.store);
+    const Json forgotten = ask("forget", {{"ids", {"page1"}}});
+    EXPECT_EQ(forgotten["data"][0]["id"], "page1");
+    EXPECT_EQ(forgotten["erasure_pending"], true);
+    EXPECT_THAT(documents(), ElementsAre("page0", "page2"));
+    EXPECT_EQ(ask("documents", Json::object())["unerased"], Json({"page1"}));
+  }
+  EXPECT_FALSE(ask("forget", {{"ids", {"page1"}}}).contains("erasure_pending"));
+  EXPECT_EQ(ask("documents", Json::object())["unerased"], Json::array());
 }
 
 TEST_F(StoreTools, TellThatReplacedTextIsErasedLaterWhereItIsStillRead) {
