@@ -5,6 +5,8 @@ import {make, makeSvg, makeTable} from "./dom.js";
 import {bytes, count, date, percent, whole} from "./words.js";
 
 const kRadius = 46;
+const kListed = 100;  // documents at once
+const kNamed = 3;  // documents in a message
 const kErasedLater = "another program still reads the store, so the text stays in its files until the next change after that has ended";
 
 function arc(share, kind) {
@@ -34,6 +36,18 @@ function progressBar(label) {
   }};
 }
 
+// "a.txt and b.txt are memorized; c.txt is replaced": what became of documents.
+function outcomes(documents) {
+  const words = {new: ["is memorized", "are memorized"], replaced: ["is replaced", "are replaced"],
+    unchanged: ["was memorized already, with this text", "were memorized already, with these texts"]};
+  return Object.entries(words).map(([outcome, [one, several]]) => {
+    const ids = documents.filter((document) => document.outcome === outcome).map(({id}) => id);
+    if (ids.length === 0) return null;
+    const named = ids.length > kNamed ? count(ids.length, "document") : new Intl.ListFormat("en").format(ids);
+    return `${named} ${ids.length === 1 ? one : several}`;
+  }).filter((part) => part !== null).join("; ");
+}
+
 // What is begun with a store ends with it, whichever one is chosen meanwhile: `path` is that store's.
 export class Documents {
   // onChange(what): the store has changed, said in words.
@@ -48,13 +62,14 @@ export class Documents {
 
   async show(store) {
     this.store = store;
+    this.listed = kListed;
     this.path = `/v1/stores/${encodeURIComponent(store)}`;
     await this.refresh();
   }
 
   async refresh() {
     const {path} = this;
-    const [stat, documents] = await Promise.all([get(`${path}/stat`), get(`${path}/documents`)]);
+    const [stat, documents] = await Promise.all([get(`${path}/stat`), get(`${path}/documents?limit=${this.listed}`)]);
     if (path !== this.path) return;
     this.gauges.replaceChildren(
       gauge({label: "Load", share: stat.load, text: percent(stat.load), good: false}),
@@ -62,16 +77,21 @@ export class Documents {
       make("p", {class: "soft"}, `${count(stat.documents, "document")}, ${count(stat.tokens, "token")}, ${whole(stat.pairs)} pairs (a few tokens ` +
         `and the next one). At ${whole(stat.capacity_pairs)} pairs, or fewer if documents share passages, the load is 100 %: then 1 % of them are no longer recalled. ` +
         `The matrix takes ${bytes(stat.bytes.matrix)}.`));
-    this.showList(documents.data);
+    this.showList(documents);
   }
 
-  showList(documents) {
+  showList({data: documents, total, has_more: hasMore}) {
     if (documents.length === 0) {
       this.list.replaceChildren(make("p", {}, "The store is empty."));
       return;
     }
+    const more = () => {
+      this.listed += kListed;
+      return this.inStatus(() => this.refresh());
+    };
     this.list.replaceChildren(makeTable({heads: ["Document", ""],
-      rows: documents.map((document) => [this.described(document), this.forgetButton(document.id)])}));
+      rows: documents.map((document) => [this.described(document), this.forgetButton(document.id)])}),
+    hasMore ? make("button", {type: "button", click: more}, `Show more of ${count(total, "document")}`) : "");
   }
 
   // Its name, and below it size and date, as far as the store knows them.
@@ -104,7 +124,7 @@ export class Documents {
     try {
       const forgotten = await longAnswer("DELETE", `${path}/documents/${encodeURIComponent(id)}`, {onProgress});
       const place = [...this.list.querySelectorAll(".forget")].indexOf(cell);
-      await this.changed(`${id} is forgotten`, forgotten);
+      await this.changed(`${id} is forgotten`, forgotten.erasure_pending);
       this.focusNear(place);
     } catch (error) {
       cell.replaceChildren(make("span", {class: "problem", role: "alert"}, error.message), button);
@@ -117,12 +137,20 @@ export class Documents {
     if (document.activeElement === document.body) buttons[Math.min(place, buttons.length - 1)]?.focus();
   }
 
-  // answer: whether earlier text is still in the store's files.
-  async changed(done, {erasure_pending: pending}) {
+  // pending: whether earlier text is still in the store's files.
+  async changed(done, pending) {
     const what = pending ? `${done}; ${kErasedLater}` : done;
     await this.refresh();
     this.status.textContent = `${what}.`;
     await this.onChange(what);
+  }
+
+  async inStatus(action) {
+    try {
+      await action();
+    } catch (error) {
+      this.status.textContent = error.message;
+    }
   }
 
   listenForFiles(drop) {
@@ -143,12 +171,19 @@ export class Documents {
     });
   }
 
-  async memorizeAll(files) {
-    const {path} = this;
-    for (const file of files) await this.memorize(path, file, false);
+  // What several files change is shown once, after the last of them.
+  async memorizeAll(files, path = this.path, replace = false) {
+    const memorized = [];
+    for (const file of files) {
+      const document = await this.memorize(path, file, replace);
+      if (document) memorized.push(document);
+    }
+    if (memorized.length === 0) return;
+    await this.inStatus(() => this.changed(outcomes(memorized), memorized.some((document) => document.erasure_pending)));
   }
 
-  // Under the file's name, with a bar. Where a document of this name exists, it asks.
+  // Under the file's name, with a bar; returns the document, null where it is refused. Where a
+  // document of this name exists, it asks.
   async memorize(path, file, replace) {
     const {bar, onProgress} = progressBar(`Memorizing ${file.name}`);
     const job = make("div", {class: "job"}, make("span", {}, file.name), bar);
@@ -157,22 +192,22 @@ export class Documents {
     try {
       const document = await longAnswer("POST", `${path}/documents?${query}`, {body: file, onProgress});
       job.remove();
-      const outcome = {new: "is memorized", replaced: "is replaced", unchanged: "was memorized already, with this text"};
-      await this.changed(`${file.name} ${outcome[document.outcome]}`, document);
+      return document;
     } catch (error) {
       this.refused(path, job, file, error);
+      return null;
     }
   }
 
   refused(path, job, file, error) {
     const away = make("button", {type: "button", click: () => job.remove()}, error.code === "document_exists" ? "Keep the old one" : "Close");
     if (error.code !== "document_exists") {
-      job.replaceChildren(make("span", {class: "problem", role: "alert"}, `${file.name}: ${error.message}`), away);
+      job.replaceChildren(make("span", {class: "problem", role: "alert"}, error.message.startsWith(file.name) ? error.message : `${file.name}: ${error.message}`), away);
       return;
     }
     const replace = make("button", {type: "button", class: "main", click: () => {
       job.remove();
-      this.memorize(path, file, true);
+      this.memorizeAll([file], path, true);
     }}, "Replace it");
     job.replaceChildren(make("span", {role: "alert"}, `${file.name} is stored already.`), replace, away);
   }

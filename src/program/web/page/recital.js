@@ -71,7 +71,7 @@ export function recitalView(recital, colours, {title = null, changed = [], mark 
   }
   letTabReach(box);
   makeTokenRow(box, {contentOf: (index) => cardOf(recital.tokens[index])});
-  const ending = recital.tokens.length === 0 ? "It recites nothing: this text is not stored." : `It ends here: ${kEndings[recital.finish]}.`;
+  const ending = `${recital.tokens.length === 0 ? "It recites nothing" : "It ends here"}: ${kEndings[recital.finish]}.`;
   return make("div", {class: "one-recital"}, title ? make("h4", {}, title) : null, box, legend(recital.tokens, colours, box),
     make("p", {class: "soft"}, ending));
 }

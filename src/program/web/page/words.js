@@ -5,7 +5,7 @@ export const kEndings = {
   max_tokens: "reached the number of tokens",
   stop_string: "reached the stop text",
   end_of_text: "the text ended",
-  not_stored: "no stored document continues this",
+  not_stored: "no stored document continues this with enough certainty",
 };
 
 export function percent(share) {

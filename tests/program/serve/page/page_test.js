@@ -310,6 +310,13 @@ describe("Remember", () => {
     await page.getByText("small.txt is replaced.").waitFor();
     const stored = await api("/v1/stores/poems/documents/small.txt");
     assert.equal(stored.text, "Another text of the same name.\n");
+    const several = ["one", "two", "three", "four", "five", "six"].map((name) =>
+      ({name: `${name}.txt`, mimeType: "text/plain", buffer: Buffer.from(`The ${name} of us.\n`)}));
+    await page.getByLabel("Drop a text file here").setInputFiles(several.slice(0, 2));
+    await page.getByText("one.txt and two.txt are memorized.").waitFor();
+    await page.getByLabel("Drop a text file here").setInputFiles(several.slice(2));
+    await page.getByText("4 documents are memorized.").waitFor();
+    for (const {name} of several) await fetch(`${server.origin}/v1/stores/poems/documents/${name}`, {method: "DELETE"});
     const binary = {name: "binary.txt", mimeType: "text/plain", buffer: Buffer.from([0x61, 0xff, 0xfe])};
     await page.getByLabel("Drop a text file here").setInputFiles(binary);
     await page.locator("#remember .job .problem").waitFor();
@@ -347,7 +354,7 @@ describe("Remember", () => {
       await page.getByLabel("How the text begins").fill("Dear friend");
       await page.getByRole("button", {name: "Ask"}).click();
       const store = page.locator("#remember select[name=store]");
-      const shown = page.waitForResponse("**/notes/documents");
+      const shown = page.waitForResponse("**/notes/documents?*");
       await store.selectOption("notes");
       await shown;
       await page.getByText("27 bytes").waitFor();
