@@ -114,7 +114,8 @@ class Completion {
   Service& service_;
   const CompletionRequest request_;
   const ServedModels::Model model_;
-  std::string id_;
+  const std::string id_;
+  const int64_t created_ = unix_seconds(std::chrono::system_clock::now());
   Clock::time_point started_ = Clock::now();
   const Unwanted unwanted_;
   const std::function<bool()> may_have_gone_;
@@ -275,10 +276,8 @@ void Completion::apply(News&& news, const std::function<void(size_t)>& on_news) 
 }
 
 Completion::Json Completion::head() const {
-  return {{"id", id_},
-          {"object", object_of(request_)},
-          {"created", unix_seconds(std::chrono::system_clock::now())},
-          {"model", model_->name}};
+  return {
+      {"id", id_}, {"object", object_of(request_)}, {"created", created_}, {"model", model_->name}};
 }
 
 Completion::Json Completion::usage() const {

@@ -126,14 +126,15 @@ CompletionRequest common_request(const Fields& fields) {
                {"stream", "", &request.stream}});
   request.best_of = request.choices;
   if (const json& format = fields.value("response_format"); !format.is_null())
-    if (const auto type = Fields(format).text("type").value_or(""); type != "text")
+    if (const auto type = Fields(format, "response_format").text("type").value_or("");
+        type != "text")
       throw ApiError(400,
                      "'response_format' asks for '{}', which is not supported: these models write "
                      "free text only",
                      type)
           .about("response_format");
   if (const json& options = fields.value("stream_options"); !options.is_null())
-    Fields(options).read({{"include_usage", "", &request.usage_apart}});
+    Fields(options, "stream_options").read({{"include_usage", "", &request.usage_apart}});
   return request;
 }
 
@@ -145,7 +146,7 @@ std::string content_of(const json& content) {
   if (!content.is_array())
     throw ApiError(400, "a message's 'content' is neither a string nor a list").about("messages");
   for (const json& part : content) {
-    const Fields fields(part);
+    const Fields fields(part, "messages");
     if (fields.text("type") != "text")
       throw ApiError(400, "a part of a message has the type {}, expected 'text'",
                      fields.value("type").dump())
@@ -220,7 +221,7 @@ std::string chat_prompt(const json& messages) {
         .about("messages");
   std::string prompt;
   for (const json& message : messages) {
-    const Fields fields(message);
+    const Fields fields(message, "messages");
     prompt += fmt::format("{}: {}\n\n", fields.required_text("role"),
                           content_of(fields.value("content")));
   }

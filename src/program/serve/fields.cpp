@@ -57,9 +57,10 @@ json json_body(const Request& request) {
   return body;
 }
 
-Fields::Fields(const json& object) : object_(object) {
+Fields::Fields(const json& object, const std::string& name) : object_(object) {
   if (!object.is_object())
-    throw ApiError(400, "found {}, expected a JSON object", config::shown(object));
+    throw ApiError(400, "'{}' is {}, expected a JSON object", name, config::shown(object))
+        .about(name);
 }
 
 void Fields::refuse(const std::string& name, const std::string& expected) const {
@@ -95,6 +96,13 @@ void Fields::read(const std::vector<config::Field>& fields) const {
   for (const config::Field& field : fields)
     if (const std::string name(field.name); has(name)) named[name] = value(name);
   set_fields(named, fields);
+}
+
+bool flag(const Request& request, const std::string& name) {
+  const std::string value = request.parameter(name, "false");
+  if (value != "true" && value != "false")
+    throw ApiError(400, "{} is '{}', expected true or false", name, value).about(name);
+  return value == "true";
 }
 
 // ---- The fields of jobs.

@@ -21,8 +21,9 @@ nlohmann::json json_body(const Request& request);
 /// expected; fields that nobody asks for are ignored, as OpenAI's API does.
 class Fields {
  public:
-  /// The object must outlive it. Throws ApiError 400 unless it is an object.
-  explicit Fields(const nlohmann::json& object);
+  /// The object must outlive it. name: of the field that holds it. Throws ApiError 400 unless it is
+  /// an object.
+  explicit Fields(const nlohmann::json& object, const std::string& name = "");
 
   bool has(const std::string& name) const;
   std::optional<std::string> text(const std::string& name) const;
@@ -40,6 +41,10 @@ class Fields {
  private:
   const nlohmann::json& object_;
 };
+
+/// Whether the query has "?name=true". Throws ApiError 400 on a value that is neither "true" nor
+/// "false".
+bool flag(const Request& request, const std::string& name);
 
 /// What the server demands of a job's fields beyond the job, by their names.
 using Demands = std::map<std::string_view, config::Demand>;

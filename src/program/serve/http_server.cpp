@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <new>
 #include <optional>
@@ -80,12 +81,13 @@ int ends_of(int socket) {
 /// sending side may have gone, or may wait for the answer, which cannot be told apart before
 /// something is sent: for some time it is believed to wait.
 std::function<bool()> departure(int socket, Clock::duration patience) {
-  return [=, closed = std::optional<Clock::time_point>()]() mutable {
+  return [=, closed = std::make_shared<std::atomic<Clock::time_point>>(Clock::time_point())] {
     const int ends = ends_of(socket);
     if (ends == 0) return false;
     if (ends & (POLLERR | POLLHUP | POLLNVAL)) return true;
-    if (!closed) closed = Clock::now();
-    return Clock::now() - *closed > patience;
+    Clock::time_point never;
+    closed->compare_exchange_strong(never, Clock::now());
+    return Clock::now() - closed->load() > patience;
   };
 }
 

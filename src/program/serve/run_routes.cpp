@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "program/serve/api_error.h"
+#include "program/serve/fields.h"
 #include "program/serve/sent_events.h"
 #include "program/serve/service.h"
 #include "tessera/base/config.h"
@@ -124,7 +125,7 @@ std::shared_ptr<const void> follower(Service& service) {
 
 Response run_metrics(Service& service, const Request& request) {
   const fs::path file = run_of(service, request) / MetricsLog::kFile;
-  if (request.parameter("follow") == "true") {
+  if (flag(request, "follow")) {
     auto response =
         Response::of_events([file, place = follower(service), &stopping = service.stopping](
                                 EventStream& events) { follow(events, file, stopping); });

@@ -8,7 +8,8 @@
 namespace tessera::serve {
 namespace {
 
-constexpr int64_t kReserve = 8;  // threads for /health and /metrics while all clients are served
+constexpr int64_t kReserve = 8;   // threads for /health and /metrics while all clients are served
+constexpr int kClientLeft = 499;  // status that is counted, of an answer that nobody waits for
 
 HttpOptions http_options(const ServerOptions& options) {
   options.check();
@@ -136,7 +137,7 @@ Response Server::answer(Request request) {
     response = too_large(response.body.size(), service_.limits.answer_bytes);
   if (response.follows) answered->leave_place();
   access_.add_headers(request, response);
-  answered->status = response.status;
+  answered->status = request.hung_up() ? kClientLeft : response.status;
   response.until_sent = answered;
   return response;
 }

@@ -42,7 +42,7 @@ using Work = std::function<Json(const OnProgress&, const Unwanted&)>;
 /// {"done": …, "of": …} and at the end the answer as one event. What the job throws becomes an
 /// error, in a stream as an event.
 Response long_answer(const Service& service, const Request& request, int status, Work work) {
-  if (request.parameter("stream") != "true")
+  if (!flag(request, "stream"))
     return json_response(work([](int64_t, int64_t) {}, service.unwanted(request.hung_up)), status);
   return Response::of_events([&service, work = std::move(work)](EventStream& stream) {
     SentEvents events(stream);
@@ -160,7 +160,7 @@ Response answer_edit(const Service& service, const Request& request) {
 /// As POST /v1/completions of the store's model.
 Response complete_text(Service& service, const Request& request) {
   auto body = json_body(request);
-  if (request.parameter("stream") == "true") body["stream"] = true;
+  if (flag(request, "stream")) body["stream"] = true;
   body["model"] = store_of(service, request)->name();
   return complete(service, completion_request(body), request);
 }

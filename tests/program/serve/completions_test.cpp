@@ -428,7 +428,8 @@ TEST(Completions, WhatMakesNoSenseIsRefusedByName) {
        400, "stop", "at most 16"},
       {R"({"prompt":"a","echo":"yes"})", 400, "echo", "true or false"},
       {R"({"prompt":"a","seed":1.5})", 400, "seed", "a whole number"},
-      {R"({"prompt":"a","stream_options":[]})", 400, "", "expected a JSON object"},
+      {R"({"prompt":"a","stream_options":[]})", 400, "stream_options", "expected a JSON object"},
+      {R"({"prompt":"a","response_format":"text"})", 400, "response_format", "is \"text\""},
       {R"({"prompt":"a","model":"gpt","max_tokens":65})", 400, "", "it reads at most 64"},
   };
   for (const Refused& refused : cases) {

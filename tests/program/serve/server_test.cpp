@@ -63,6 +63,10 @@ TEST(Server, AClientThatHangsUpFreesItsPlace) {
     client.leave();
     EXPECT_TRUE(soon([&] { return running.counts().rows == 0; })) << stream;
   }
+  EXPECT_TRUE(soon([&] {
+    return running.ask(asking("GET", "/metrics")).body.find(R"(status="499"} 1)") !=
+           std::string::npos;
+  })) << "no failure of the server's";
 }
 
 TEST(Server, AnswersWhatHasBegunBeforeItStops) {

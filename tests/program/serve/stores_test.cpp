@@ -223,6 +223,8 @@ TEST_F(Stores, NamesTheFieldThatItRefuses) {
             "words is given more than once");
   EXPECT_EQ(refused(tiny_.ask("GET", kDocuments + "/one?range=0"))["message"],
             "range is '0', expected lines such as 12, 12-20 or 12-");
+  EXPECT_EQ(refused(tiny_.ask("POST", "/v1/stores/books/search?stream=1", search))["message"],
+            "stream is '1', expected true or false");
 }
 
 TEST_F(Stores, LongJobsTellHowFarTheyAre) {
