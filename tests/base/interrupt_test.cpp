@@ -10,6 +10,8 @@
 namespace tessera {
 namespace {
 
+volatile std::sig_atomic_t noted = 0;
+
 TEST(InterruptGuard, TurnsTheFirstSignalIntoAFlag) {
   for (int signal_number : {SIGINT, SIGTERM}) {
     InterruptGuard guard;
@@ -39,6 +41,22 @@ TEST(InterruptGuard, StopsWithTheMessageOnlyAfterASignal) {
   EXPECT_NO_THROW(InterruptGuard::stop_if_interrupted("stopped"));
   std::raise(SIGTERM);
   EXPECT_THROW(InterruptGuard::stop_if_interrupted("stopped"), Interrupted);
+}
+
+void note_signal(int signal_number) {
+  noted = signal_number;
+}
+
+TEST(InterruptGuard, LeavesTheSignalsAsTheyWere) {
+  const auto before = std::signal(SIGTERM, note_signal);
+  {
+    InterruptGuard guard;
+    std::raise(SIGTERM);
+    EXPECT_EQ(noted, 0);
+  }
+  std::raise(SIGTERM);
+  EXPECT_EQ(noted, SIGTERM) << "the application's own handler";
+  std::signal(SIGTERM, before);
 }
 
 TEST(InterruptGuardDeathTest, TheSecondSignalAndOneWithoutGuardEndTheProgram) {

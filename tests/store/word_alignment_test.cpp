@@ -37,6 +37,9 @@ TEST(Words, AreRunsOfLettersAndDigits) {
   EXPECT_THAT(texts("東京 abc"), ElementsAre("東", "京", "abc"));
   EXPECT_THAT(texts("你好，世界。「々」（ａ）"), ElementsAre("你", "好", "世", "界", "々", "ａ"));
   EXPECT_THAT(texts("5µm–7µm·½"), ElementsAre("5µm", "7µm", "½"));
+  EXPECT_THAT(texts("5 × 3 ÷ 2 ≤ 15 €"), ElementsAre("5", "3", "2", "15"));
+  EXPECT_THAT(texts("│ bob → 41 │ ★✔️😀 ok ①"),
+              ElementsAre("bob", "41", "ok", "①"));
   EXPECT_TRUE(words_of(" …\n").empty());
   const auto words = words_of("é (ab)");
   EXPECT_EQ(words[1].begin, 4);

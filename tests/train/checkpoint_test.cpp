@@ -80,7 +80,7 @@ TEST_F(CheckpointTest, KeepsTheLatestAndTheBest) {
   EXPECT_THAT(names(),
               testing::ElementsAre("step-00000002.safetensors", "step-00000004.safetensors",
                                    "step-00000005.safetensors"));
-  EXPECT_EQ(checkpoints.best(), folder / "step-00000002.safetensors");
+  EXPECT_EQ(checkpoints.best_path(), folder / "step-00000002.safetensors");
   EXPECT_EQ(latest()->state.step, 5);
 }
 
@@ -90,13 +90,33 @@ TEST_F(CheckpointTest, AStepBeyondEightDigitsIsStillTheLatest) {
   EXPECT_EQ(latest()->state.step, 100000000);
 }
 
+/// Changes one bit of a tensor: only the checksum shows it.
+void damage(const std::filesystem::path& checkpoint) {
+  std::string bytes = read_file(checkpoint);
+  bytes[bytes.size() - 3] ^= 1;
+  write_file(checkpoint, bytes);
+}
+
+TEST_F(CheckpointTest, TheNextBestIsTakenWhereTheBestIsDamaged) {
+  save(1, 2.0);
+  save(2, 1.0);
+  save(3, 3.0);
+  damage(folder / "step-00000002.safetensors");
+  const auto best = [&] {
+    return checkpoints.best([&](const std::string& text) { warnings.push_back(text); });
+  };
+  EXPECT_EQ(best()->state.step, 3) << "the first one was removed";
+  EXPECT_THAT(warnings, testing::ElementsAre(HasSubstr("step-00000002.safetensors: is damaged")));
+  EXPECT_THAT(names(), testing::ElementsAre("step-00000003.safetensors"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "step-00000002.safetensors.damaged"));
+  damage(folder / "step-00000003.safetensors");
+  EXPECT_FALSE(best().has_value());
+}
+
 TEST_F(CheckpointTest, DamagedOnesAreSetAside) {
   save(1);
   save(2);
-  const auto path = folder / "step-00000002.safetensors";
-  std::string bytes = read_file(path);
-  bytes[bytes.size() - 3] ^= 1;  // one bit of a tensor: only the checksum shows it
-  write_file(path, bytes);
+  damage(folder / "step-00000002.safetensors");
   EXPECT_EQ(latest()->state.step, 1);
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_THAT(warnings[0], HasSubstr("step-00000002.safetensors: is damaged"));
@@ -141,7 +161,7 @@ TEST_F(CheckpointTest, TheBestIsOneOfItsStep) {
   save(1, 3.0);
   std::filesystem::copy(save(2, 1.0), folder / "step-00000003.safetensors");
   std::filesystem::remove(folder / "step-00000002.safetensors");
-  EXPECT_EQ(checkpoints.best(), folder / "step-00000001.safetensors");
+  EXPECT_EQ(checkpoints.best_path(), folder / "step-00000001.safetensors");
 }
 
 TEST_F(CheckpointTest, EveryTruncationIsNoticed) {

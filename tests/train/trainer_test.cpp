@@ -227,7 +227,7 @@ TEST_F(TrainerTest, FrozenParametersStayAndAreSaved) {
   TinyLearner learner(network, config);
   run(learner, "run", Start::kNew);
   EXPECT_TRUE(network.first.equal(before));
-  const auto best = Checkpoints(folder / "run/checkpoints", 1).best();
+  const auto best = Checkpoints(folder / "run/checkpoints", 1).best_path();
   ASSERT_TRUE(best.has_value());
   EXPECT_TRUE(Checkpoint::load(*best).file.at("first", {6, 4}).equal(before));
 }

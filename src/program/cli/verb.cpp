@@ -397,6 +397,17 @@ void Verb::run(std::function<void()> action) {
   action_ = std::move(action);
 }
 
+/// Of "--exclude *.bak notes", notes is an argument where the verb takes any number of them, and no
+/// second value of the option.
+void Verb::give_options_one_value_beside_many_arguments() {
+  const auto options = app_->get_options([](const CLI::Option* option) {
+    return option->get_expected_max() == CLI::detail::expected_max_vector_size;
+  });
+  if (std::ranges::any_of(options, &CLI::Option::get_positional))
+    for (CLI::Option* option : options) option->allow_extra_args(option->get_positional());
+  for (const auto& verb : below_) verb->give_options_one_value_beside_many_arguments();
+}
+
 std::string Verb::full_name() const {
   return (above_ ? above_->full_name() + " " : "") + app_->get_name();
 }
@@ -439,6 +450,7 @@ std::function<void()> Verb::parse(int argc, const char* const* argv) {
     throw CommandLineError(verb.full_name(), fmt::format("unknown argument '{}'{}", first,
                                                          verb.suggestion_for(first, *this)));
   };
+  give_options_one_value_beside_many_arguments();
   std::vector<std::string> arguments(argv, argv + argc);
   std::vector<const char*> pointers;
   for (std::string& argument : arguments) {

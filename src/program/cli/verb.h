@@ -96,7 +96,7 @@ class Verb {
   Verb& verb(std::string_view name, std::string_view help);
 
   /// A number, a text, one of the names of an enum, or several numbers or texts: such an option may
-  /// be given several times, and several values at a time.
+  /// be given several times, and several values at a time, but beside arguments of any number.
   template <typename Value>
   Option option(const std::string& name, Value& value, const std::string& help) {
     if constexpr (config::NamedEnum<Value>)
@@ -154,6 +154,7 @@ class Verb {
                                  const std::vector<std::string_view>& arguments);
   Option add_field(const std::string& name, const std::string& help,
                    const decltype(config::Field::value)& value);
+  void give_options_one_value_beside_many_arguments();
   std::string full_name() const;
   const Verb& chosen() const;
   const Verb* find(const std::string& name) const;

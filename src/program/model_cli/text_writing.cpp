@@ -13,6 +13,7 @@
 #include "tessera/base/config.h"
 #include "tessera/base/file.h"
 #include "tessera/base/interrupt.h"
+#include "tessera/infer/inspection.h"
 #include "tessera/model/language_model.h"
 
 namespace tessera::cli {
@@ -226,7 +227,7 @@ void write_beams(const GenerateCommand& command, const ModelFolder& folder) {
             {{"prompt", prompt},
              {"text", text},
              {"finish", config::enum_name(found.ended ? Finish::kEndOfText : Finish::kMaxTokens)},
-             {"tokens", found.tokens},
+             {"tokens", json_of(found.tokens, folder.tokenizer)},
              {"log_probability", found.log_probability},
              {"score", found.score}});
       else

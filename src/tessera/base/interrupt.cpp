@@ -1,5 +1,6 @@
 #include "tessera/base/interrupt.h"
 
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <mutex>
@@ -15,14 +16,12 @@ std::mutex mutex;  // of the number of guards, and of what is done with the sign
 int guards = 0;
 bool (*heard_otherwise)() = nullptr;
 
-void let_signals_end_the_program() {
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
-}
+constexpr std::array kSignals = {SIGINT, SIGTERM};
+std::array<struct sigaction, kSignals.size()> before;  // what the application does with them
 
 extern "C" void request_interrupt(int) {
   requested = true;
-  let_signals_end_the_program();
+  for (const int signal : kSignals) std::signal(signal, SIG_DFL);  // the next one ends the program
 }
 
 }  // namespace
@@ -31,14 +30,16 @@ InterruptGuard::InterruptGuard() {
   const std::lock_guard lock(mutex);
   if (guards++ > 0) return;
   requested = false;
-  std::signal(SIGINT, request_interrupt);
-  std::signal(SIGTERM, request_interrupt);
+  for (size_t i = 0; i < kSignals.size(); ++i) {
+    ::sigaction(kSignals[i], nullptr, &before[i]);
+    std::signal(kSignals[i], request_interrupt);
+  }
 }
 
 InterruptGuard::~InterruptGuard() {
   const std::lock_guard lock(mutex);
   if (--guards > 0) return;
-  let_signals_end_the_program();
+  for (size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &before[i], nullptr);
   requested = false;
 }
 

@@ -12,8 +12,8 @@ using OnProgress = std::function<void(int64_t done, int64_t of)>;
 
 /// While one lives, Ctrl-C (SIGINT) and SIGTERM set a flag instead of ending the program, so that a
 /// long job can save first; a second signal ends the program at once. Of guards that live together,
-/// nested or in several threads, the first sets the signals up; after the last they end the
-/// program.
+/// nested or in several threads, the first sets the signals up; after the last they do what they
+/// did before.
 class InterruptGuard {
  public:
   InterruptGuard();

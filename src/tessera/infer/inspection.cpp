@@ -120,6 +120,7 @@ Inspection inspect(LanguageModel& model, const Tokens& text, int64_t position,
     throw UsageError("token {} is not one of the model's {}", *options.token, V);
   config::check_demands(options, "inspect");
   TracedModel& source = traced(model);
+  const at::NoGradGuard no_grad;  // as the model writes: gradients need other arithmetic
 
   const int64_t most = model.reads_past_window() ? length : model.window();
   const int64_t first = std::max<int64_t>(0, position + 1 - most);

@@ -125,6 +125,16 @@ std::filesystem::path Checkpoints::save(const torch::nn::Module& module, const O
   return path;
 }
 
+namespace {
+
+void set_aside(const std::filesystem::path& damaged) {
+  std::error_code failure;
+  std::filesystem::rename(damaged, damaged.native() + ".damaged", failure);
+  if (failure) throw SystemError(damaged.native(), "rename", failure.value());
+}
+
+}  // namespace
+
 std::optional<Checkpoint> Checkpoints::latest(const std::function<void(const std::string&)>& warn) {
   auto candidates = paths();
   if (candidates.empty()) return std::nullopt;
@@ -133,11 +143,7 @@ std::optional<Checkpoint> Checkpoints::latest(const std::function<void(const std
   for (const auto& path : candidates) {
     try {
       Checkpoint checkpoint = Checkpoint::load(path);
-      for (const auto& other : damaged) {
-        std::error_code failure;
-        std::filesystem::rename(other, other.native() + ".damaged", failure);
-        if (failure) throw SystemError(other.native(), "rename", failure.value());
-      }
+      for (const auto& other : damaged) set_aside(other);
       return checkpoint;
     } catch (const DataError& error) {
       warn(fmt::format("{}; the checkpoint before it is used", error.what()));
@@ -148,7 +154,19 @@ std::optional<Checkpoint> Checkpoints::latest(const std::function<void(const std
                   candidates.size());
 }
 
-std::optional<std::filesystem::path> Checkpoints::best() const {
+std::optional<Checkpoint> Checkpoints::best(const std::function<void(const std::string&)>& warn) {
+  while (const auto path = best_path()) {
+    try {
+      return Checkpoint::load(*path);
+    } catch (const DataError& error) {
+      warn(fmt::format("{}; the best one without it is used", error.what()));
+      set_aside(*path);
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::filesystem::path> Checkpoints::best_path() const {
   std::optional<std::filesystem::path> best;
   double lowest = INFINITY;
   for (const auto& path : paths()) {
@@ -181,7 +199,7 @@ std::vector<std::filesystem::path> Checkpoints::paths() const {
 
 void Checkpoints::remove_old() const {
   const auto all = paths();
-  const auto kept = best();
+  const auto kept = best_path();
   for (size_t i = 0; i + keep_ < all.size(); ++i) {
     std::error_code ignored;  // one that stays does no harm
     if (all[i] != kept) std::filesystem::remove(all[i], ignored);

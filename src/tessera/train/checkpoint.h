@@ -78,8 +78,11 @@ class Checkpoints {
   /// name gets ".damaged") after `warn` was told, and the one before is taken. Throws DataError
   /// where there are some and all are damaged.
   std::optional<Checkpoint> latest(const std::function<void(const std::string&)>& warn);
+  /// The one with the lowest validation loss, or nothing where none has such a loss and can be
+  /// read. A damaged one is set aside as latest() does, and the next best is taken.
+  std::optional<Checkpoint> best(const std::function<void(const std::string&)>& warn);
   /// The path of the one with the lowest validation loss among those that have one.
-  std::optional<std::filesystem::path> best() const;
+  std::optional<std::filesystem::path> best_path() const;
   /// The step of the last one, 0 where there is none.
   int64_t last_step() const;
   /// From the earliest to the latest step.

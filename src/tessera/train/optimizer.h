@@ -12,8 +12,7 @@ namespace tessera {
 class Processes;
 
 /// Changes parameters by their gradients. The parameters are shared with the caller and changed in
-/// place; what the optimiser keeps of each is float, or double where the parameter is. Contiguous
-/// float parameters on the CPU take fused loops, others composed tensor functions.
+/// place; what the optimiser keeps of each is float, or double where the parameter is.
 /// Results do not depend on the number of threads. A parameter without a gradient stays as it is.
 class Optimizer {
  public:
@@ -102,7 +101,8 @@ struct AdamWConfig {
 ///     m = beta1 m + (1 - beta1) g,  v = beta2 v + (1 - beta2) g^2,
 ///     p = p (1 - a d) - a / (1 - beta1^t) m / (sqrt(v / (1 - beta2^t)) + epsilon).
 /// Parameters of two or more dimensions decay: matrices, embeddings and persistent memories do,
-/// gains and per-head scalars [H] do not. In files "adamw.m.NAME" and "adamw.v.NAME".
+/// gains and per-head scalars [H] do not. In files "adamw.m.NAME" and "adamw.v.NAME". Contiguous
+/// float parameters on the CPU take fused loops, others composed tensor functions.
 class AdamW : public Optimizer {
  public:
   /// Throws as Optimizer does.

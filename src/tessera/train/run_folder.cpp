@@ -56,6 +56,8 @@ void check_same_run(const fs::path& folder, const Json& before, const Json& now)
                                                    "train.threads",
                                                    "train.checkpoint_every",
                                                    "train.keep_checkpoints",
+                                                   "train.patience",
+                                                   "train.stop_loss",
                                                    "train.sample_every",
                                                    "train.tensorboard",
                                                    "train.csv"};

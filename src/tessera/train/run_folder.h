@@ -24,10 +24,11 @@ class RunFolder {
   Start start() const { return start_; }
 
   /// Writes config.toml and, for a run that begins, manifest.json. A run that continues may change
-  /// how long it trains, its device and threads, checkpoints, samples and the files of its metrics,
-  /// and nothing else: UsageError, with the key and both values, before anything is written;
-  /// likewise where it would end before the updates that it has made. processes: how many the run
-  /// begins with, `world_size` in the manifest. Returns train.steps as it was before.
+  /// how long it trains and what ends it early, its device and threads, checkpoints, samples and
+  /// the files of its metrics, and nothing else: UsageError, with the key and both values, before
+  /// anything is written; likewise where it would end before the updates that it has made.
+  /// processes: how many the run begins with, `world_size` in the manifest. Returns train.steps as
+  /// it was before.
   int64_t write_configuration(const Learner& learner, int64_t processes) const;
 
  private:

@@ -329,8 +329,8 @@ std::string Trainer::advice() const {
       learning_rate(), gradient_norm_,
       config_.clip > 0 ? "smaller train.clip" : "train.clip above 0",
       saved.empty() ? "There is no checkpoint yet"
-                    : fmt::format("The last weights are in {}: --resume with train.steps set to "
-                                  "its step makes them the model",
+                    : fmt::format("The last checkpoint is {}: --resume with train.steps set to its "
+                                  "step makes the weights of the best evaluation the model",
                                   saved.back().native()));
 }
 

@@ -52,9 +52,12 @@ class TrainingDisplay : public TrainingObserver {
 
   void on_evaluation(int64_t step, const Metrics& metrics) override {
     std::string text;
-    for (const auto& [name, label, factor, decimals] : learner_.shown())
-      text += fmt::format("{}{} {:.{}f}", text.empty() ? "" : ", ", label,
-                          factor * metrics.at(name), decimals);
+    for (const auto& [name, label, factor, decimals] : learner_.shown()) {
+      const double value = factor * metrics.at(name);
+      text +=
+          fmt::format("{}{} {}", text.empty() ? "" : ", ", label,
+                      std::isnan(value) ? "not a number" : fmt::format("{:.{}f}", value, decimals));
+    }
     progress_->update(step_, loss_);
     progress_->message(fmt::format("{}: step {}: validation: {}", label_, step, text));
   }
@@ -102,8 +105,8 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-/// Times, speed and the best evaluation.
-void read_log(Trained& trained) {
+/// Times, speed, and the evaluation of the weights: after this step, or the best one.
+void read_log(Trained& trained, std::optional<int64_t> saved_step) {
   std::vector<double> speeds;
   for (const auto& line : MetricsLog::read(trained.folder / MetricsLog::kFile)) {
     trained.seconds = line.value("elapsed_seconds", trained.seconds);
@@ -112,16 +115,22 @@ void read_log(Trained& trained) {
   trained.units_per_second = median(std::move(speeds));
   for (const auto& [step, metrics] : logged_evaluations(trained.folder)) {
     const double best = trained.validation_loss();
-    if (std::isnan(best) || loss_of(metrics) < best) trained.validation = metrics;
+    if (step == saved_step || std::isnan(best) || loss_of(metrics) < best)
+      trained.validation = metrics;
+    if (step == saved_step) break;
   }
 }
 
-/// Gives the module the weights of the lowest validation loss (none: its own) and saves them.
-void save_best(Learner& learner, const fs::path& run) {
-  if (const auto best = Checkpoints(run / "checkpoints", 1).best())
-    Checkpoint::load(*best).restore(learner.module());
+/// Gives the module the weights of the lowest validation loss (none: its own) and saves them;
+/// returns the step that they are of, if it is not the last.
+std::optional<int64_t> save_best(Learner& learner, const fs::path& run,
+                                 const std::function<void(const std::string&)>& warn) {
+  const auto best = Checkpoints(run / "checkpoints", 1).best(warn);
+  if (best) best->restore(learner.module());
   learner.module().eval();
   learner.save(run / "model");
+  if (!best) return std::nullopt;
+  return best->state.step;
 }
 
 }  // namespace
@@ -153,11 +162,12 @@ Trained train(Learner& learner, const RunFolder& run, std::FILE* progress, const
   display.show(fmt::format("saving the weights of the best evaluation in {}",
                            (run.path() / "model").native()));
   display.finish();
-  save_best(learner, run.path());
+  const auto saved_step = save_best(
+      learner, run.path(), [&](const std::string& warning) { display.on_warning(warning); });
   Trained trained;
   trained.folder = run.path();
   trained.steps = result.step;
-  read_log(trained);
+  read_log(trained, saved_step);
   if (result.evaluation_is_missing)
     trained.missing.push_back("the validation loss after the last step");
   try {

@@ -72,8 +72,11 @@ TEST_F(Generating, BeamsComeBestFirst) {
   double sum = 0;
   for (const auto& token : greedy[0]["tokens"]) sum += token["log_probability"].get<double>();
   EXPECT_GE(lines[0]["log_probability"].get<double>(), sum - 1e-3) << "greedy beats three beams";
-  for (const auto& line : lines)
+  for (const auto& line : lines) {
     EXPECT_EQ(line["text"].get<std::string>().find("<|endoftext|>"), std::string::npos);
+    for (const auto& token : line["tokens"])
+      EXPECT_TRUE(token["id"].is_number() && token["text"].is_string()) << token;
+  }
   EXPECT_EQ(generate({"--beam", "2", "--max-tokens", "3"}).status, 0) << "an empty prompt";
   EXPECT_EQ(generate({"--prompt", "the ", "--beam", "2", "--max-tokens", "0"}).out,
             "    0.000  the \n");

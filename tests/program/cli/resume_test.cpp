@@ -164,7 +164,7 @@ TEST_F(Resuming, RefusesAnotherConfigurationOrText) {
   refused("train.steps=5", "has made 30 updates, and train.steps is 5; give 30 or more");
   EXPECT_EQ(read_file(path("run/config.toml")), configuration);
 
-  done(train_arguments("run", {"train.steps=40"}, {"--resume"}));
+  done(train_arguments("run", {"train.steps=40", "train.patience=9"}, {"--resume"}));
   EXPECT_THAT(read_file(path("run/config.toml")), HasSubstr("steps = 40"));
 }
 

@@ -31,11 +31,20 @@ constexpr auto kInWord = [] {
   return in_word;
 }();
 
+/// Whether a character is a sign of a currency, an arrow, of mathematics, a shape or a picture.
+/// Numbers in circles, which stand among them, are in words.
+bool is_symbol(char32_t character) {
+  return character == U'×' || character == U'÷' || is_in(character, 0x20A0, 0x20CF) ||
+         is_in(character, 0x2190, 0x245F) || is_in(character, 0x2500, 0x2775) ||
+         is_in(character, 0x2794, 0x2BFF) || is_in(character, 0xFE00, 0xFE0F) ||
+         is_in(character, 0x1F000, 0x1FAFF);
+}
+
 /// Whether a character beyond ASCII stands between words, for SQLite's index, too.
 bool is_between(char32_t character) {
   constexpr std::u32string_view kInWords = U"ª²³µ¹º¼½¾", kOthers = U"、。〃〄〰・\uFEFF";
   if (is_in(character, 0x80, 0xBF)) return kInWords.find(character) == kInWords.npos;
-  return utf8::is_space(character) || is_in(character, 0x2000, 0x206F) ||
+  return utf8::is_space(character) || is_symbol(character) || is_in(character, 0x2000, 0x206F) ||
          is_in(character, 0x3008, 0x3020) || is_in(character, 0xFF01, 0xFF0F) ||
          is_in(character, 0xFF1A, 0xFF20) || is_in(character, 0xFF3B, 0xFF40) ||
          is_in(character, 0xFF5B, 0xFF65) || kOthers.find(character) != kOthers.npos;
