@@ -46,7 +46,7 @@ TEST(Inspection, ThePartsOfAModelOfFewerBitsAddUpToo) {
     for (const auto type : {ops::WeightType::kBFloat16, ops::WeightType::kInt8}) {
       const auto rounded = load_to_read(folder.path(), type);
       const Inspection result = inspect(*rounded, some_text(kWindow, 1), kWindow - 1);
-      EXPECT_NEAR(result.sum(), result.logit, 0.02) << model->kind();  // products are rounded, too
+      EXPECT_NEAR(result.sum(), result.logit, 0.1) << model->kind();  // products are rounded, too
       const at::NoGradGuard no_grad;
       const at::Tensor text = at::tensor(some_text(kWindow, 1), at::kLong).unsqueeze(0);
       const at::Tensor last = rounded->hidden(text).select(1, kWindow - 1);

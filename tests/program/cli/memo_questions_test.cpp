@@ -65,8 +65,7 @@ TEST_F(MemoQuestions, TabsAndLineEndsOfWindowsAreWhiteSpaceInAPassage) {
   EXPECT_EQ(done({"find", store, "owl and the pussycat"}),
             "owl:1: the owl and the pussycat went\n");
   EXPECT_THAT(done({"search", store, "owl"}), HasSubstr("  the [owl] and the pussycat went\n"));
-  EXPECT_EQ(json({"search", store, "owl"})["data"][0]["text"],
-            "the owl\tand the\r\npussycat went");
+  EXPECT_EQ(json({"search", store, "owl"})["data"][0]["text"], "the owl\tand the\r\npussycat went");
 }
 
 TEST_F(MemoQuestions, SaysWhereASourceStands) {

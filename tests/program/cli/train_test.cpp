@@ -209,7 +209,7 @@ TEST_F(Training, StopsWhereTheLossIsNoNumber) {
   const Outcome kept =
       train("kept", {"train.learning_rate=1e30", "train.min_learning_rate=1e30", "train.clip=0",
                      "train.warmup_steps=0", "train.checkpoint_every=1"});
-  expect_refused(kept, 1, "The last weights are in " + path("kept/checkpoints/step-"));
+  expect_refused(kept, 1, "The last checkpoint is " + path("kept/checkpoints/step-"));
   EXPECT_FALSE(std::filesystem::is_empty(path("kept/checkpoints")));
 }
 
