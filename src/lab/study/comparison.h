@@ -18,6 +18,7 @@
 #include "tessera/base/suggestion.h"
 #include "tessera/text/corpus.h"
 #include "tessera/train/learner.h"
+#include "tessera/train/trainer.h"
 
 /// How studies train several learners side by side, and the text that they are given.
 namespace tessera {
@@ -113,6 +114,16 @@ template <std::derived_from<Learner> L>
 StudyTraining<L> train_alone(const StudyContext& context, const std::shared_ptr<L>& learner,
                              const Contestant& contestant) {
   return {learner, train_contestant(context, *learner, contestant)};
+}
+
+/// What a training gives; nothing where it diverges, so that a search goes on without it.
+template <typename Train>
+std::optional<std::invoke_result_t<Train>> unless_diverged(const Train& train) {
+  try {
+    return train();
+  } catch (const Diverged&) {
+    return std::nullopt;
+  }
 }
 
 /// Trains every contestant `runs` times, at least once. make: gives the learner of (contestant,

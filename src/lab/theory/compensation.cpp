@@ -13,7 +13,7 @@ namespace tessera::theory {
 namespace {
 
 /// Rows of d numbers at unit length.
-void normalise_rows(std::vector<double>& rows, int64_t d) {
+void to_unit_length(std::vector<double>& rows, int64_t d) {
   for (auto row = rows.begin(); row != rows.end(); row += d) {
     const double length = std::sqrt(std::inner_product(row, row + d, row, 0.0));
     std::for_each(row, row + d, [&](double& value) { value /= length; });
@@ -116,7 +116,7 @@ std::vector<double> compensating_outputs(const AssociationTask& task, std::span<
     }
     std::vector<double> next = u;
     for (size_t i = 0; i < u.size(); ++i) next[i] -= rate * loss.gradient[i];
-    normalise_rows(next, dimension);
+    to_unit_length(next, dimension);
     OutputLoss there = output_loss(task, found, next, dimension, sharpness);
     if (there.nats < loss.nats) {
       u = std::move(next);

@@ -120,6 +120,25 @@ TEST_F(MqarStudy, PlansNoMatrixForOverwrittenKeys) {
   EXPECT_THAT(read_file(folder_ / "report.html"), Not(HasSubstr("theory of capacity")));
 }
 
+TEST_F(MqarStudy, ARateThatDivergesIsPassedOver) {
+  Json settings = tiny();
+  settings.update({{"models", {"GPT"}},
+                   {"blocks", {1}},
+                   {"lengths", {8}},
+                   {"pairs", {2}},
+                   {"learning_rates", {1e30, 0.01}}});
+  run(settings);
+  EXPECT_TRUE(std::filesystem::exists(
+      folder_ / "8-tokens-2-pairs/gpt/1-blocks-8-wide-rate-0.01/model/model.safetensors"));
+  EXPECT_FALSE(std::filesystem::exists(
+      folder_ / "8-tokens-2-pairs/gpt/1-blocks-8-wide-rate-1e+30/model"));
+  const test::TemporaryFolder other;
+  settings["learning_rates"] = {1e30};
+  EXPECT_THAT(message_of<std::runtime_error>(
+                  [&] { test::run_quick("benchmarks/mqar", settings, other.path()); }),
+              HasSubstr("every learning rate diverges"));
+}
+
 TEST_F(MqarStudy, ASolvedTaskNeedsNoOtherRateAndAnotherRunNoTraining) {
   Json settings = tiny();
   settings["models"] = {"GPT"};

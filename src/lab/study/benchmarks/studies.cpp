@@ -40,12 +40,15 @@ BestRate train_at_best_rate(const StudyContext& context, const task::TaskTrainin
     with_rate.train = at_rate(config.train, rate);
     const Contestant contestant{.name = name, .folder = fmt::format("{}-rate-{}", folder, rate)};
     if (context.progress()) fmt::print(context.progress(), "{}\n", contestant.folder);
-    auto training =
-        train_alone(context, std::make_shared<task::TaskLearner>(with_rate), contestant);
+    auto training = unless_diverged([&] {
+      return train_alone(context, std::make_shared<task::TaskLearner>(with_rate), contestant);
+    });
     ++tried;
-    if (!best || score(training) > score(best->training)) best = {rate, 0, std::move(training)};
+    if (!training) continue;
+    if (!best || score(*training) > score(best->training)) best = {rate, 0, *std::move(training)};
     if (score(best->training) >= solved) break;
   }
+  if (!best) throw std::runtime_error(fmt::format("{}: every learning rate diverges", name));
   best->tried = tried;
   return std::move(*best);
 }

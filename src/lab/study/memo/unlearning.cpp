@@ -407,6 +407,9 @@ void unlearning(StudyContext& context) {
     for (Outcome& outcome : unlearning.outcomes_of(share)) all.push_back(std::move(outcome));
   tabulate(context, all);
   context.results().add_difference(
+      fmt::format("Ways to unlearn: {} passes at a rate of {:g}, tuned for none of them.",
+                  settings.unlearning_epochs, settings.unlearning_rate));
+  context.results().add_difference(
       "After TOFU (Maini et al. 2024), whose authors GPT-4 wrote and whose models have billions of "
       "parameters: these authors are drawn from lists, with ten facts each that are asked in two "
       "ways, of which one is drawn for the measures, and the networks are small and learn nothing "

@@ -228,11 +228,15 @@ RegBenchOutcome best_of_search(StudyContext& context, const RegBenchSettings& se
     auto config = trial_config(context, settings, experiment, trial);
     const Contestant contestant{.name = fmt::format("{}, {} languages", entry.name, languages),
                                 .folder = folder_of(config, entry.name)};
-    auto training = train_alone(context, std::make_shared<RegBenchLearner>(config), contestant);
-    if (!best || training.trained.validation_loss() < best->training.trained.validation_loss())
+    auto training = unless_diverged([&] {
+      return train_alone(context, std::make_shared<RegBenchLearner>(config), contestant);
+    });
+    if (!training) continue;
+    if (!best || training->trained.validation_loss() < best->training.trained.validation_loss())
       best = RegBenchOutcome{
-          entry.name, std::move(config), std::move(training), std::ssize(trials), {}};
+          entry.name, std::move(config), *std::move(training), std::ssize(trials), {}};
   }
+  if (!best) throw std::runtime_error(fmt::format("{}: every trial diverges", entry.name));
   if (measured_on == MeasuredOn::kTrainedLanguages)
     best->published = entry.trained_languages;
   else if (const auto found = entry.new_languages.find(languages);

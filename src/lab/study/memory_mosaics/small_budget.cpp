@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <tuple>
@@ -143,9 +144,12 @@ Result measure_network(const SmallBudgetSettings& settings, const NetworkSetting
                        const Contestant& network, const std::string& place, const Halves& text,
                        const StudyContext& context) {
   Result result;
-  for (double rate : settings.learning_rates)
-    result.by_rate[rate] = validation_loss(
-        train_once(sized, network, rate, context.seed(), place, text.choosing, context));
+  for (double rate : settings.learning_rates) {
+    const auto trained = unless_diverged([&] {
+      return train_once(sized, network, rate, context.seed(), place, text.choosing, context);
+    });
+    result.by_rate[rate] = trained ? validation_loss(*trained) : INFINITY;
+  }
   result.best_rate = std::ranges::min_element(result.by_rate, {}, [](const auto& tried) {
                        return tried.second;
                      })->first;
@@ -209,7 +213,7 @@ struct Tables {
                       fmt::format("{}", outcome.best_rate)});
       for (const auto& [rate, found] : outcome.by_rate)
         searches.add_row({text, channels, budget_networks()[i].name, fmt::format("{}", rate),
-                          Cell::fixed(found, 4)});
+                          std::isfinite(found) ? Cell::fixed(found, 4) : Cell("diverged")});
     }
   }
 };

@@ -257,7 +257,7 @@ ComparisonSettings<task::TravellingSalesmanConfig> growing_tours(
 
 /// Graphs of three nodes at first. Where the factors alpha begin at 0, 0.5 and 0.5, shortest paths
 /// are learned more slowly; at a constant rate of 1e-3, with all sizes from the start and 83,000
-/// parameters, 67 % of their nodes are the end.
+/// parameters, training ends with 67 % of the nodes right.
 ComparisonSettings<task::GraphConfig> growing_graphs(int64_t growing_steps, double learning_rate) {
   return wider<task::GraphConfig>(
       {.min_nodes = 3, .max_nodes = 3, .min_edges = 2, .max_edges = 3, .features = 16},

@@ -5,7 +5,6 @@
 #include "lab/study/stm/sequence_comparison.h"
 #include "lab/study/stm/studies.h"
 #include "lab/task/sequence/task_kinds.h"
-#include "tessera/train/trainer.h"
 
 namespace tessera::stm_study {
 namespace {
@@ -117,16 +116,6 @@ task::TaskTrainingConfig training_of(const StudyContext& context, const RecipeSe
   return config;
 }
 
-/// The training of a try; none where it diverged.
-std::optional<Trained> trained_try(const StudyContext& context, task::TaskLearner& learner,
-                                   const Try& one) {
-  try {
-    return train_contestant(context, learner, {.name = one.name(), .folder = one.folder});
-  } catch (const Diverged&) {
-    return {};
-  }
-}
-
 /// Whether a better rate may lie beyond those of these tries.
 std::string edge_text(double rate, const std::vector<Try>& tries) {
   const auto [lowest, highest] = std::ranges::minmax(tries, {}, &Try::rate);
@@ -163,7 +152,9 @@ void recipes(StudyContext& context) {
     const std::vector<Try> tries = tries_of(model, settings);
     for (const Try& one : tries) {
       task::TaskLearner learner(training_of(context, settings, one));
-      const auto trained = trained_try(context, learner, one);
+      const auto trained = unless_diverged([&] {
+        return train_contestant(context, learner, {.name = one.name(), .folder = one.folder});
+      });
       const double test = trained ? metric.factor * trained->test.at(metric.name) : NAN;
       table.add_row({one.model, fmt::format("{:.2g}", one.rate), one.how, learner.parameter_count(),
                      trained ? Cell::fixed(trained->validation_loss(), 4) : Cell("diverged"),
