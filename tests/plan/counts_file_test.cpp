@@ -30,6 +30,14 @@ TEST_F(CountsFile, CountsWithAndWithoutNames) {
   EXPECT_EQ(read("9007199254740992"), (std::vector<double>{9007199254740992.0}));
 }
 
+TEST_F(CountsFile, AByteOrderMarkIsPartOfNoCountAndNoName) {
+  EXPECT_EQ(read("\uFEFF10\n5\n"), (std::vector<double>{10, 5}));
+  EXPECT_EQ(read("\uFEFF\n5\n"), (std::vector<double>{5}));
+  EXPECT_THAT(complaint_about("\uFEFFthe\t5\nthe\t2\n"),
+              ::testing::HasSubstr("lines 1 and 2 count the same, \"the\""));
+  EXPECT_THAT(complaint_about("5\n\uFEFF10\n"), ::testing::HasSubstr("line 2"));
+}
+
 TEST_F(CountsFile, JunkIsRefusedWithItsLine) {
   using ::testing::HasSubstr;
   for (const std::string junk : {"x", "-1", "1.5", "nan", "1e5", "the\t", "99999999999999999999",

@@ -70,6 +70,25 @@ TEST(Database, StillWaitsForOthersAfterALogThatCannotBeEmptied) {
   EXPECT_GT(patience.integer(0), 0);
 }
 
+TEST(Database, KnowsWhetherAnyStateOfItIsRead) {
+  const test::TemporaryFolder folder(test::folder_in_memory());
+  const auto path = folder / "read.sqlite";
+  Database writer(path, Access::kWrite);
+  EXPECT_FALSE(writer.is_read()) << "there is no log yet";
+  writer.execute("PRAGMA journal_mode = WAL; CREATE TABLE t (a)");
+  Database reader(path, Access::kRead);
+  for (const bool log_is_empty : {false, true}) {
+    if (log_is_empty) writer.empty_log({});
+    {
+      const Transaction snapshot(reader, Access::kRead);
+      EXPECT_FALSE(writer.is_read()) << "nothing is read yet";
+      Statement(reader, "SELECT * FROM t").run();
+      EXPECT_TRUE(writer.is_read()) << log_is_empty;
+    }
+    EXPECT_FALSE(writer.is_read()) << log_is_empty;
+  }
+}
+
 TEST(Statement, HasNothingOfTheOneBeforeIt) {
   const Database database(":memory:", Access::kWrite);
   const std::string sql = "SELECT ?1 UNION ALL SELECT 'end'";

@@ -63,6 +63,15 @@ auto answers(Print print) {
   return [print](const auto& command) { print_answer(command, print); };
 }
 
+/// The same of one that fills a whole store, and may overfill it.
+template <typename Print>
+auto answers_and_warns(Print print) {
+  return [print](const auto& command) {
+    print_answer(command, print);
+    warn_if_overfull(command.store, "the store holds");
+  };
+}
+
 /// Adds the verb of a job. `run`: what it does with its command, which answers it.
 template <typename Job, typename Run>
 Verb& add_job(Verb& memo, const std::vector<std::string_view>& arguments, Run run,
@@ -72,13 +81,16 @@ Verb& add_job(Verb& memo, const std::vector<std::string_view>& arguments, Run ru
 }
 
 /// Says that text of forgotten documents is still in the store's files, whose, and what erases it.
-std::string erasure_note(const std::vector<std::string>& ids) {
-  const auto first = std::span(ids).first(std::min(ids.size(), kMostPrinted));
+std::string erasure_note(const std::string& folder, const std::vector<std::string>& ids) {
+  const store::MemoStore store(folder);
+  std::vector<std::string> first;
+  for (const std::string& id : std::span(ids).first(std::min(ids.size(), kMostPrinted)))
+    first.push_back(fmt::format("'{}'{}", id, store.ledger().find(id) ? " (an earlier one)" : ""));
   const std::string rest = unprinted(ids.size());
   return fmt::format(
       "the text of {}{} is forgotten, but not erased from the store's files yet; the next command "
       "that writes to the store erases it, for example 'tessera memo verify --repair'",
-      ids.empty() ? "some documents" : fmt::format("'{}'", fmt::join(first, "', '")),
+      ids.empty() ? "some documents" : fmt::format("{}", fmt::join(first, ", ")),
       rest.empty() ? "" : " and " + rest);
 }
 
@@ -138,7 +150,7 @@ void print_passages(const Command<jobs::Search>& command, const jobs::Search::An
 void print_text(const Command<jobs::Show>& command, const jobs::Show::Answer& document) {
   TextOutput output;
   output.write(document.text);
-  if (!document.text.ends_with('\n')) output.write("\n");
+  if (TextOutput::is_terminal() && !document.text.ends_with('\n')) output.write("\n");
 }
 
 /// "2026-03-01 17:30" (UTC) of seconds since 1970; "-" of 0, where the time is not known.
@@ -165,7 +177,7 @@ void print_documents(const Command<jobs::Documents>& command, const jobs::Docume
   if (list.has_more)
     say("{} of {}; to go on: --after '{}'\n", list.documents.size(),
         counted(list.total, "document"), list.documents.back().document.id);
-  if (list.erasure_pending) say("tessera: {}\n", erasure_note(list.unerased));
+  if (list.erasure_pending) say("tessera: {}\n", erasure_note(command.store, list.unerased));
 }
 
 void print_statistics(const Command<jobs::Stat>& command, const jobs::Stat::Answer& answer) {
@@ -194,7 +206,8 @@ void print_statistics(const Command<jobs::Stat>& command, const jobs::Stat::Answ
   fmt::print("  on disk          {} matrix, {} ledger\n",
              readable_bytes(static_cast<double>(store.matrix_bytes)),
              readable_bytes(static_cast<double>(store.ledger_bytes)));
-  if (store.erasure_pending) fmt::print("  not erased       {}\n", erasure_note(store.unerased));
+  if (store.erasure_pending)
+    fmt::print("  not erased       {}\n", erasure_note(command.store, store.unerased));
 }
 
 void print_audit(const Command<jobs::Audit>& command, const jobs::Audit::Answer& answer) {
@@ -328,7 +341,7 @@ void add_verify(Verb& memo) {
       if (check) print_check(more->certificate, *check);
     }
     if (answer.result.erasure_pending)
-      throw std::runtime_error(erasure_note(answer.result.unerased));
+      throw std::runtime_error(erasure_note(command.store, answer.result.unerased));
     if (check && !check->holds()) throw std::runtime_error(more->certificate + " does not hold");
   });
   verb.flag("--repair", more->repairs, "First rebuild the matrix from the documents in the ledger");
@@ -361,8 +374,8 @@ void add_memo(Verb& program) {
   add_job<jobs::Show>(memo, {"id"}, answers(print_text));
   add_job<jobs::Stat>(memo, {}, answers(print_statistics));
   add_verify(memo);
-  add_job<jobs::Rebuild>(memo, {}, answers(print_rebuilt));
-  add_job<jobs::Merge>(memo, {"stores"}, answers(print_merged), "The folder to create");
+  add_job<jobs::Rebuild>(memo, {}, answers_and_warns(print_rebuilt));
+  add_job<jobs::Merge>(memo, {"stores"}, answers_and_warns(print_merged), "The folder to create");
   add_job<jobs::Export>(memo, {}, answers(print_exported));
 }
 

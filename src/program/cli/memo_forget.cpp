@@ -72,7 +72,7 @@ void run_forget(const Command<jobs::Erase>& command) {
       print_json(jobs::Erase::Answer::json_of_earlier(id));
     else if (!answer.dry_run)
       fmt::print("{}: had been forgotten before; its text is erased now\n", id);
-  if (command.json && (answer.dry_run || answer.certificate))
+  if (command.json)
     print_json(answer.json());
   else if (answer.certificate)
     print_certificate(command.job, *answer.certificate);
@@ -90,8 +90,8 @@ void print_forgotten(const jobs::Forget::Answer& answer, bool json) {
 
 void add_memo_forget(Verb& memo) {
   add_job_verb(memo, std::make_shared<Command<jobs::Erase>>(), {"ids"},
-               "Print one JSON object per document, and at the end one with the certificate, or "
-               "with the list",
+               "Print one JSON object per document, and at the end one with the list of them, the "
+               "documents that share passages, and the certificate",
                run_forget);
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdlib>
 #include <functional>
 #include <memory>
@@ -21,7 +20,6 @@
 #include "tessera/base/interrupt.h"
 #include "tessera/base/machine.h"
 #include "tessera/base/number.h"
-#include "tessera/store/memo_store.h"
 #include "tessera/store/memo_writer.h"
 
 namespace tessera::cli {
@@ -83,24 +81,11 @@ void print_outcome(const jobs::Memorize::Answer& answer, bool json) {
   std::fflush(stdout);
 }
 
-/// Whether a store of this load holds too much, errors of the estimate aside. what: it holds so
-/// many times the pairs that it can recall.
-bool warned_of_overfull(const store::MemoWriter& writer, double load, std::string_view what) {
-  constexpr double kErrorOfEstimate = 0.05;
-  if (load < 1 + kErrorOfEstimate) return false;
-  const double dimension = std::sqrt(load) * static_cast<double>(writer.config().memory.dimension);
-  say("tessera: warning: {} about {:.1f} times as many pairs as it can recall with 99 % accuracy; "
-      "a dimension of {:.0f} would hold them\n",
-      what, load, 64 * std::ceil(dimension / 64));
-  return true;
-}
-
 /// Of what could not be known before: that documents share passages.
 void warn_if_shared_passages_overfill(const store::MemoWriter& writer) {
-  const store::MemoStore store(writer.path());
-  warned_of_overfull(writer, store::fullness_of(store.memory()).filled,
-                     "passages that several documents share count several times; the store is as "
-                     "full as with");
+  warn_if_overfull(writer.path(),
+                   "passages that several documents share count several times; the store is as "
+                   "full as with");
 }
 
 void print_counts(const jobs::Files::Answer& answer) {
@@ -111,38 +96,40 @@ void print_counts(const jobs::Files::Answer& answer) {
       answer.pruned.empty() ? "" : fmt::format(", {} forgotten", answer.pruned.size()));
 }
 
+/// What ends a command after it has printed documents.
+SystemError saying_what_is_kept(const SystemError& error) {
+  return SystemError(fmt::format("{}; the documents printed above are kept, and the next command "
+                                 "that writes to the store finishes the work on them",
+                                 error.what()),
+                     error.code());
+}
+
 /// Writes the matrix, when all documents are in the ledger.
 void settle(store::MemoWriter& writer) {
   try {
     writer.checkpoint();
   } catch (const SystemError& error) {
-    throw SystemError(
-        fmt::format("{}; the documents printed above are kept, and the next command that writes to "
-                    "the store finishes the work",
-                    error.what()),
-        error.code());
+    throw saying_what_is_kept(error);
   }
 }
 
-/// Names the documents that were left out; throws where there are any.
-void refuse(const jobs::Files::Answer& answer) {
-  const size_t refused = answer.refusals.size();
+/// Names the documents that were left out.
+void print_refusals(const jobs::Files::Answer& answer) {
   for (const auto& refusal : answer.refusals) say("not memorized: {}\n", refusal);
-  if (refused > 0)
+}
+
+/// Throws where documents were left out.
+void check_complete(const jobs::Files::Answer& answer) {
+  if (const size_t refused = answer.refusals.size(); refused > 0)
     throw std::runtime_error(fmt::format("{} of {} documents were not memorized", refused,
                                          refused + answer.documents.size()));
 }
 
+/// Brings the ledger up to date, and prints each document that changes.
 template <typename Job>
-void run_files(FilesCommand<Job> command) {
-  Job& job = command.job;
-  take_shard(command.shard, job);
-  store::MemoWriter writer(command.shard == kAutomaticShard ? store_of_process(command.store, job)
-                                                            : command.store);
-  const jobs::Admitted admitted = job.admitted(writer);
-  const bool warned =
-      warned_of_overfull(writer, admitted.load, "with these documents the store will hold");
-  const InterruptGuard interrupt;
+jobs::Files::Answer edit(const FilesCommand<Job>& command, store::MemoWriter& writer,
+                         const jobs::Admitted& admitted) {
+  const Job& job = command.job;
   std::optional<JobBar> bar(Job::kDoing);
   int64_t done = 0;
   const jobs::Files::OnNews on_news{[&](const jobs::Memorize::Answer& answer) {
@@ -165,16 +152,33 @@ void run_files(FilesCommand<Job> command) {
     throw Interrupted(fmt::format(
         "interrupted; {} of {} documents are memorized and kept; continue with the same command{}",
         done, admitted.documents.size(), job.replace ? "" : " and --replace"));
+  } catch (const SystemError& error) {
+    if (done == 0) throw;
+    throw saying_what_is_kept(error);
   }
-  bar.reset();
+  return answer;
+}
+
+template <typename Job>
+void run_files(FilesCommand<Job> command) {
+  Job& job = command.job;
+  take_shard(command.shard, job);
+  store::MemoWriter writer(command.shard == kAutomaticShard ? store_of_process(command.store, job)
+                                                            : command.store);
+  const jobs::Admitted admitted = job.admitted(writer);
+  const bool warned = warned_of_overfull(writer.config().memory, admitted.load,
+                                         "with these documents the store will hold");
+  const InterruptGuard interrupt;
+  const jobs::Files::Answer answer = edit(command, writer, admitted);
+  if (job.replace) print_counts(answer);
+  print_refusals(answer);
   settle(writer);
   const bool stored = std::ranges::any_of(answer.documents, [](const auto& document) {
     return document.outcome == store::Memorized::kNew ||
            document.outcome == store::Memorized::kReplaced;
   });
   if (stored && !warned) warn_if_shared_passages_overfill(writer);
-  if (job.replace) print_counts(answer);
-  refuse(answer);
+  check_complete(answer);
 }
 
 template <typename Job>

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -67,6 +68,13 @@ std::string readable_bytes(double bytes);
 
 /// "dimension 1984", "16 matrices of dimension 1024".
 std::string size_in_words(const memo::TextMemoryConfig& memory);
+
+/// Warns of a store with this load, if it holds too much, errors of the estimate aside; whether it
+/// does. what: it holds so many times the pairs that it can recall.
+bool warned_of_overfull(const memo::TextMemoryConfig& memory, double load, std::string_view what);
+
+/// The same of a store by what it holds now.
+void warn_if_overfull(const std::filesystem::path& store, std::string_view what);
 
 /// Says what size of a store `documents` needs and what it costs.
 void print_plan(const std::string& documents, const memo::TextMemoryConfig& memory,

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "program/cli/memo_verbs.h"
 #include "program/cli/program.h"
+#include "tessera/store/memo_store.h"
 
 namespace tessera::cli {
 namespace {
@@ -43,6 +45,21 @@ std::string size_in_words(const memo::TextMemoryConfig& memory) {
   const std::string dimension = fmt::format("dimension {}", memory.dimension);
   return memory.shards == 1 ? dimension
                             : fmt::format("{} matrices of {}", memory.shards, dimension);
+}
+
+bool warned_of_overfull(const memo::TextMemoryConfig& memory, double load, std::string_view what) {
+  constexpr double kErrorOfEstimate = 0.05;
+  if (load < 1 + kErrorOfEstimate) return false;
+  const double dimension = std::sqrt(load) * static_cast<double>(memory.dimension);
+  say("tessera: warning: {} about {:.1f} times as many pairs as it can recall with 99 % accuracy; "
+      "a dimension of {:.0f} would hold them\n",
+      what, load, 64 * std::ceil(dimension / 64));
+  return true;
+}
+
+void warn_if_overfull(const std::filesystem::path& store, std::string_view what) {
+  const store::MemoStore opened(store);
+  warned_of_overfull(opened.config().memory, store::fullness_of(opened.memory()).filled, what);
 }
 
 void print_plan(const std::string& documents, const memo::TextMemoryConfig& memory,

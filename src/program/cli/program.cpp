@@ -118,9 +118,13 @@ TextOutput::~TextOutput() {
   std::fwrite(rest.data(), 1, rest.size(), stdout);  // fmt would throw where the terminal is gone
 }
 
-void TextOutput::write(std::string_view piece) {
+bool TextOutput::is_terminal() {
   static const bool is_terminal = ::isatty(STDOUT_FILENO) == 1;
-  if (!is_terminal) return fmt::print("{}", piece);
+  return is_terminal;
+}
+
+void TextOutput::write(std::string_view piece) {
+  if (!is_terminal()) return fmt::print("{}", piece);
   std::string shown;
   cutter_.append(piece, [&](std::string_view bytes, std::optional<char32_t>) {
     if (std::exchange(returned_, bytes == "\r")) shown += bytes == "\n" ? "\r" : "\\x0d";

@@ -84,6 +84,8 @@ config::Json with_settings(const std::vector<std::string>& settings);
 /// UTF-8; elsewhere they stay as they are. A line may end as on Windows.
 class TextOutput {
  public:
+  /// Whether standard output is a terminal.
+  static bool is_terminal();
   /// Shows what was left of a character that did not come whole.
   ~TextOutput();
   /// The next piece of a text, which may end inside a character.

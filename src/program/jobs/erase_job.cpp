@@ -4,12 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <ctime>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <sstream>
+#include <thread>
 #include <utility>
 
 #include "program/jobs/glob.h"
@@ -99,9 +101,48 @@ void check_certificate_can_be_written(const Erase& erase, const fs::path& store)
   if (!erase.key.empty()) store::sign(nothing, erase.key);
 }
 
+/// Throws where another process reads the store, and goes on to: no certificate could be made.
+void check_unread(const store::Ledger& ledger, store::Readers readers,
+                  const OnProgress& on_progress) {
+  constexpr std::chrono::milliseconds kPause{100};
+  constexpr int kPauses = 100;
+  for (int left = readers == store::Readers::kWait ? kPauses : 0; ledger.is_read(); --left) {
+    if (left == 0)
+      throw std::runtime_error(
+          ledger.path() +
+          ": another process has the store open for reading, a server for example, so that the "
+          "text could not be erased now; nothing is forgotten and no certificate is written; stop "
+          "that process and try again, or forget without a certificate");
+    on_progress(0, 0);
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
+constexpr std::string_view kForgottenOnly =
+    "; the documents are forgotten, but no certificate was written";
+
+/// Does what comes between forgetting the documents and their certificate; where that fails, says
+/// what became of both.
+template <typename Work>
+void before_certificate(const Work& work) {
+  try {
+    work();
+  } catch (const Interrupted&) {
+    throw Interrupted("interrupted" + std::string(kForgottenOnly));
+  } catch (const DataError&) {
+    throw;
+  } catch (const store::ErasureDelayed& error) {
+    throw store::ErasureDelayed(error.what() + std::string(kForgottenOnly));
+  } catch (const SystemError& error) {
+    throw SystemError(error.what() + std::string(kForgottenOnly), error.code());
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(error.what() + std::string(kForgottenOnly));
+  }
+}
+
 /// Forgets them and erases what is left of them in the files, all while no other process writes.
-void forget(const fs::path& store, const std::vector<Forget::Answer>& documents,
-            store::Readers readers, const Erase::OnNews& on_news, const OnProgress& on_progress) {
+void forget(const Erase& erase, const fs::path& store, const std::vector<Forget::Answer>& documents,
+            const Erase::OnNews& on_news, const OnProgress& on_progress) {
   store::MemoWriter writer(store);
   writer.ledger().check_integrity();
   int64_t tokens = 0, done = 0;
@@ -112,6 +153,7 @@ void forget(const fs::path& store, const std::vector<Forget::Answer>& documents,
           fmt::format("'{}' was replaced by another process meanwhile", document.id));
     tokens += document.tokens;
   }
+  if (!erase.certificate.empty()) check_unread(writer.ledger(), erase.readers, on_progress);
   try {
     for (const Forget::Answer& answer : documents) {
       writer.forget(answer.document.id,
@@ -120,14 +162,13 @@ void forget(const fs::path& store, const std::vector<Forget::Answer>& documents,
       on_news.forgotten(answer);
     }
   } catch (const Interrupted&) {
-    writer.checkpoint(readers);
+    writer.checkpoint(erase.readers);
     throw Interrupted("interrupted; what is printed is forgotten, the rest kept");
   }
-  writer.checkpoint(readers);
+  const auto erase_text = [&] { writer.checkpoint(erase.readers); };
+  if (erase.certificate.empty()) return erase_text();
+  before_certificate(erase_text);
 }
-
-constexpr std::string_view kForgottenOnly =
-    "; the documents are forgotten, but no certificate was written";
 
 /// A document that has the text of one that is erased, and the id of that one. go: is erased, too.
 std::optional<std::pair<std::string, std::string>> twin_of(
@@ -155,34 +196,24 @@ void refuse_twins(const MemoStore& store, const std::vector<store::ErasedDocumen
         twin->first, twin->second);
 }
 
-/// Looks for what is left of the documents. They are forgotten, whatever becomes of this.
+/// Looks for what is left of the documents.
 void look_for_remains(const fs::path& store, store::Remains& remains, store::Certificate& shown,
                       const Erase::OnNews& on_news, const OnProgress& on_progress) {
-  try {
-    {
-      const MemoStore after(store);
-      if (const auto twin = twin_of(after, shown.erased, {}))
-        throw std::runtime_error(fmt::format(
-            "another process has memorized the text of '{}' meanwhile, as '{}'; forget that, too",
-            twin->second, twin->first));
-      on_news.begins(Verify::kDoing);
-      shown.digest_after = after.digest();
-      const store::Verification verified = store::verify(after, on_progress);
-      shown.digest_without = verified.digest;
-      shown.remaining = verified.totals;
-      remains.leave_out(after);
-    }
-    on_news.begins("Scanning files");
-    shown.files = remains.scan(store, on_progress);
-  } catch (const Interrupted&) {
-    throw Interrupted("interrupted" + std::string(kForgottenOnly));
-  } catch (const DataError&) {
-    throw;
-  } catch (const SystemError& error) {
-    throw SystemError(error.what() + std::string(kForgottenOnly), error.code());
-  } catch (const std::runtime_error& error) {
-    throw std::runtime_error(error.what() + std::string(kForgottenOnly));
+  {
+    const MemoStore after(store);
+    if (const auto twin = twin_of(after, shown.erased, {}))
+      throw std::runtime_error(fmt::format(
+          "another process has memorized the text of '{}' meanwhile, as '{}'; forget that, too",
+          twin->second, twin->first));
+    on_news.begins(Verify::kDoing);
+    shown.digest_after = after.digest();
+    const store::Verification verified = store::verify(after, on_progress);
+    shown.digest_without = verified.digest;
+    shown.remaining = verified.totals;
+    remains.leave_out(after);
   }
+  on_news.begins("Scanning files");
+  shown.files = remains.scan(store, on_progress);
 }
 
 /// Of documents that are forgotten, whatever becomes of this.
@@ -239,9 +270,9 @@ Erase::Answer Erase::run(const fs::path& store, const OnNews& on_news,
         "no document matches, and of those that were forgotten earlier no certificate can be made; "
         "without certificate, their text is erased");
   on_news.begins(kDoing);
-  forget(store, answer.documents, readers, on_news, on_progress);
+  forget(*this, store, answer.documents, on_news, on_progress);
   if (certificate.empty()) return answer;
-  look_for_remains(store, remains, shown, on_news, on_progress);
+  before_certificate([&] { look_for_remains(store, remains, shown, on_news, on_progress); });
   write_certificate(*this, shown);
   if (!shown.proves())
     throw std::runtime_error(

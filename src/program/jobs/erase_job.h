@@ -73,8 +73,9 @@ struct Erase {
   /// Throws UsageError where nothing is asked for or no document fits, before any is forgotten (one
   /// that was forgotten earlier fits where no certificate is asked for: its text is erased now);
   /// Interrupted where on_progress does: then what was told is forgotten, and the rest is kept; no
-  /// certificate is written; store::ErasureDelayed where a process goes on to read what is
-  /// forgotten.
+  /// certificate is written; std::runtime_error where a certificate is asked for and a process goes
+  /// on to read the store, before any document is forgotten; store::ErasureDelayed where one goes
+  /// on to read what is forgotten.
   Answer run(const std::filesystem::path& store, const OnNews& on_news,
              const OnProgress& on_progress) const;
   Answer run(const std::filesystem::path& store, const OnProgress& on_progress) const;

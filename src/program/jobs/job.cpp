@@ -6,9 +6,11 @@
 #include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "tessera/base/error.h"
 #include "tessera/base/utf8.h"
+#include "tessera/store/store_folder.h"
 
 namespace tessera::jobs {
 
@@ -23,14 +25,34 @@ config::Json request_values(const nlohmann::json& object,
   return values;
 }
 
-void check_outside(const std::filesystem::path& store, std::string_view field,
-                   const std::filesystem::path& file) {
+namespace {
+
+/// The folders above a file, the nearest first; of those that are not there yet, the names.
+std::vector<std::filesystem::path> folders_above(const std::filesystem::path& file) {
   std::filesystem::path path = std::filesystem::absolute(file);
   if (!path.has_filename()) path = path.parent_path();  // "store/texts/" is "store/texts"
+  std::error_code unknown;
+  path = std::filesystem::weakly_canonical(path.parent_path(), unknown);
+  std::vector<std::filesystem::path> folders = {path};
+  for (; path.has_relative_path(); folders.push_back(path)) path = path.parent_path();
+  return folders;
+}
+
+}  // namespace
+
+void check_outside(const std::filesystem::path& store, std::string_view field,
+                   const std::filesystem::path& file) {
   std::error_code not_there;
-  if (std::filesystem::equivalent(path.parent_path(), store, not_there))
-    throw UsageError("{} is '{}', which would stand among the store's own files; put it elsewhere",
-                     field, file.native());
+  for (const auto& folder : folders_above(file))
+    if (std::filesystem::equivalent(folder, store, not_there))
+      throw UsageError(
+          "{} is '{}', which would stand in {}, among the store's own files; put it elsewhere",
+          field, file.native(), store.native());
+}
+
+void check_outside_stores(const std::filesystem::path& file) {
+  for (const auto& folder : folders_above(file))
+    if (store::StoreFolder::is_at(folder)) check_outside(folder, "store", file);
 }
 
 store::Metadata parse_metadata(const std::string& field, const std::vector<std::string>& texts) {

@@ -19,10 +19,13 @@ namespace tessera::jobs {
 /// fields, where null counts as absent, and the first of its keys that are none.
 config::Json request_values(const nlohmann::json& object, const std::vector<config::Field>& fields);
 
-/// Throws UsageError where a file that is to be written would stand among those of a store, one of
-/// which it might replace. field: what the message calls it.
+/// Throws UsageError where a file that is to be written would stand in the folder of a store, or
+/// below it: it might replace one of the store's, and no certificate could be made of an erasure.
+/// field: what the message calls it.
 void check_outside(const std::filesystem::path& store, std::string_view field,
                    const std::filesystem::path& file);
+/// The same of a new store, and of any other one.
+void check_outside_stores(const std::filesystem::path& new_store);
 
 /// What people write about documents, of texts KEY=VALUE. field: what messages call it. Throws
 /// UsageError where there is no '=', the key is empty or given twice, or a part is not printable

@@ -156,6 +156,7 @@ Create::Answer Create::plan(const OnProgress& on_progress) const {
 
 Create::Answer Create::run(const fs::path& store, const OnProgress& on_progress) const {
   const bool plans = !plan_from.empty();
+  check_outside_stores(store);
   if (plans) NewFolder{store};  // throws where none can be made, before a plan that may take long
   check_argument(plans == error.has_value(),
                  "a plan needs both a text to plan from and an allowed error; {}",
@@ -194,6 +195,7 @@ Json Create::Answer::json() const {
 }
 
 Merge::Answer Merge::run(const std::filesystem::path& store, const OnProgress& on_progress) const {
+  check_outside_stores(store);
   return {store, std::ssize(stores),
           store::merge_stores(store, {stores.begin(), stores.end()}, on_progress)};
 }

@@ -17,6 +17,7 @@ constexpr int64_t kMostLines = 50000000;
 constexpr size_t kLongestLine = 1 << 16;  // bytes
 constexpr int64_t kMostCount = int64_t{1} << 53;
 constexpr std::string_view kBlanks = " \t\r";
+constexpr std::string_view kByteOrderMark = "\uFEFF";  // in UTF-8; editors of Windows begin so
 
 /// A line's start, fit for an error message: control and foreign bytes become '?'.
 std::string shown(std::string_view line) {
@@ -76,8 +77,10 @@ std::vector<double> read_counts_file(const std::string& path) {
   for (int64_t number = 1; const auto line = next_line(file, buffer, path, number); ++number) {
     if (number > kMostLines)
       throw DataError(path, "has more than {} lines; merge rare inputs first", kMostLines);
-    if (line->find_first_not_of(kBlanks) == std::string_view::npos) continue;
-    const auto [name, count] = read_line(path, number, *line);
+    const bool is_marked = number == 1 && line->starts_with(kByteOrderMark);
+    const std::string_view text = line->substr(is_marked ? kByteOrderMark.size() : 0);
+    if (text.find_first_not_of(kBlanks) == std::string_view::npos) continue;
+    const auto [name, count] = read_line(path, number, text);
     if (!name.empty())
       if (const auto [first, is_new] = lines.try_emplace(std::string(name), number); !is_new)
         throw DataError(path, "lines {} and {} count the same, \"{}\"; add them up, one line each",

@@ -195,6 +195,9 @@ class Ledger {
 
   // For the one writer only:
 
+  /// Whether another process, or another reader in this one, has a state of the ledger open: what
+  /// would be forgotten now, tidy() could not erase before it ends.
+  bool is_read() const { return database_.is_read(); }
   /// Its commit() does not wait for the disk; sync() and settle() do.
   sqlite::Transaction transaction();
   /// Keeps a power failure from undoing what was committed.

@@ -151,6 +151,21 @@ bool Database::has_empty_counts() const {
   return schemas.step() && schemas.integer(0) == 1;
 }
 
+bool Database::is_read() const {
+  constexpr int kFirst = 3, kLocks = 5;  // one of them is a reader's: sqlite.org/walformat.html
+  sqlite3_file* file = nullptr;
+  check(::sqlite3_file_control(connection_.get(), "main", SQLITE_FCNTL_FILE_POINTER, &file));
+  const auto all = [&](int action) {
+    return file->pMethods->xShmLock(file, kFirst, kLocks, action | SQLITE_SHM_EXCLUSIVE);
+  };
+  const int code = all(SQLITE_SHM_LOCK);
+  if (code == SQLITE_BUSY) return true;
+  if (code == SQLITE_IOERR_SHMLOCK) return false;  // there is no log: readers keep writers out
+  check(code);
+  check(all(SQLITE_SHM_UNLOCK));
+  return false;
+}
+
 void Database::check(int code) const {
   if (code != SQLITE_OK) fail(code);
 }

@@ -48,6 +48,9 @@ class Database {
   bool empty_log_and_counts();
   /// Whether it has done so since the last change, and was not killed before it ended.
   bool has_empty_counts() const;
+  /// Whether another connection reads a state of the file now, be it the newest: as long as it
+  /// does, the log of a change cannot be emptied. To be asked while this connection reads nothing.
+  bool is_read() const;
   /// Statements ask this now and then while they run, at least once for a piece of a document;
   /// where it is true they throw tessera::Interrupted. {}: never.
   void interrupt_when(std::function<bool()> condition);

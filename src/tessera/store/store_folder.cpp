@@ -35,6 +35,12 @@ FileLock StoreFolder::lock(const std::filesystem::path& store) {
   return {store / "lock", "another process is writing to this store; wait until it has ended"};
 }
 
+bool StoreFolder::is_at(const std::filesystem::path& path) {
+  std::error_code unknown;
+  return std::filesystem::exists(path / kConfigFile, unknown) &&
+         std::filesystem::exists(path / kLedgerFile, unknown);
+}
+
 StoreFolder StoreFolder::open(const std::filesystem::path& path) {
   if (!is_there(path / kConfigFile))
     throw DataError(path.native(), "is not a memo store: {}; 'tessera memo create' creates one",

@@ -59,10 +59,13 @@ class MatrixFile;
 class StoreFolder {
  public:
   static constexpr const char* kHistoryFile = "history.jsonl";
+  static constexpr const char* kLedgerFile = "ledger.sqlite";
 
   /// The right to write to the store in a folder, held by one process at a time. Throws as FileLock
   /// does.
   static FileLock lock(const std::filesystem::path& store);
+  /// Whether a store is at this path, be it damaged.
+  static bool is_at(const std::filesystem::path& path);
   /// Reads config.json and tokenizer.json. Throws DataError if the folder is not a store, or if the
   /// two do not belong together.
   static StoreFolder open(const std::filesystem::path& path);
@@ -76,7 +79,7 @@ class StoreFolder {
                            const Tokenizer& tokenizer);
 
   const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path ledger_path() const { return path_ / "ledger.sqlite"; }
+  std::filesystem::path ledger_path() const { return path_ / kLedgerFile; }
   std::filesystem::path matrix_path(int32_t shard) const;
 
   const StoreConfig& config() const { return config_; }

@@ -244,6 +244,21 @@ TEST_F(MemoDocuments, LongListsAreCutAndSaySo) {
               HasSubstr("'18', '19' and 3 more documents (--json names all) is forgotten"));
 }
 
+TEST_F(MemoDocuments, WhatIsDoneAndLeftOutIsSaidThoughTheMatrixCannotBeWritten) {
+  const std::string store = path("store");
+  done({"create", store, "--dimension", "1536"});
+  done({"memorize", store, path("poems")});
+  write_text(path("poems/raven"), kLamb);
+  const Outcome run = memo({"update", store, path("poems"), path("missing"), "--keep-going"},
+                           {.largest_file = 600'000});
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.err, HasSubstr("0 new, 1 replaced, 1 unchanged\n"));
+  EXPECT_THAT(run.err, HasSubstr("not memorized: " + path("missing") + ": cannot open"));
+  EXPECT_THAT(run.err, HasSubstr("File too large; the documents printed above are kept"));
+  EXPECT_THAT(memo({"documents", store}).err,
+              HasSubstr("the text of 'raven' (an earlier one) is forgotten, but not erased"));
+}
+
 TEST_F(MemoDocuments, ForgetsWhatIsAskedForAndWarnsOfWhatStays) {
   const std::string store = create();
   write_text(path("poems/copy"), std::string("A preface.\n") + kRaven);

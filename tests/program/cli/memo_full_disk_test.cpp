@@ -118,6 +118,7 @@ TEST_F(MemoFullDisk, WhatIsKeptIsNamed) {
       if (id == "early") continue;
       ++kept;
       EXPECT_THAT(failed.out, HasSubstr(id + ": "));
+      EXPECT_THAT(failed.err, HasSubstr("the documents printed above are kept"));
     }
   });
   EXPECT_GE(kept, 1);

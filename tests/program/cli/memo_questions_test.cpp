@@ -80,6 +80,8 @@ TEST_F(MemoQuestions, SaysWhereASourceStands) {
   EXPECT_EQ(source["character"], 22);
   EXPECT_EQ(done({"show", store, "ä", "--range", "2"}), "The owl and the pussycat went to sea\n");
   EXPECT_EQ(done({"show", store, "raven"}), kRaven);
+  done({"memorize", store, "-", "--id", "line"}, {.input = "An owl without an end of line"});
+  EXPECT_EQ(done({"show", store, "line"}), "An owl without an end of line");
   EXPECT_EQ(json({"show", store, "ä", "--range", "1-1"})["text"], "Ärger!\n");
   expect_refusals({{{"show", store, "raven", "--range", "7-"}, "'raven' ends with line 2"},
                    {{"show", store, "raven", "--range", "2-1"}, "expected lines such as"},

@@ -56,7 +56,13 @@ TEST_F(Memo, EveryVerbPrintsJson) {
   EXPECT_EQ(json({"verify", store})["verified"], true);
   EXPECT_EQ(json({"merge", path("merged"), store})["documents"], 1);
   EXPECT_GT(json({"export", store, "--out", path("m")})["bytes"], 1000);
-  EXPECT_EQ(json({"forget", store, "raven"})["deleted"], true);
+  const std::string forgotten = done({"forget", store, "raven", "--json"});
+  const size_t line = forgotten.find('\n') + 1;
+  const auto document = config::Json::parse(forgotten.substr(0, line));
+  EXPECT_EQ(document["deleted"], true);
+  const auto list = config::Json::parse(forgotten.substr(line));
+  EXPECT_EQ(list["data"], config::Json::array({document}));
+  EXPECT_EQ(list["shared"], config::Json::array());
   EXPECT_EQ(json({"stat", store})["erasure_pending"], false);
 }
 
@@ -134,6 +140,10 @@ TEST_F(Memo, WarnsOfAStoreThatIsOverfull) {
   const std::string warning = run.err.substr(0, run.err.find('\n'));
   EXPECT_THAT(memo({"update", store, path("text.txt")}).err, HasSubstr(warning));  // not twice
   EXPECT_THAT(memo({"memorize", create(), path("text.txt")}).err, Not(HasSubstr("warning")));
+  for (const Arguments& command : {Arguments{"merge", path("merged"), store},
+                                   Arguments{"rebuild", store, "--tokenizer", "byte", "--json"}})
+    EXPECT_THAT(memo(command).err, HasSubstr("warning: the store holds about")) << command[0];
+  EXPECT_THAT(memo({"merge", path("roomy"), path("store")}).err, Not(HasSubstr("warning")));
 
   const std::string shared = path("shared");
   done({"create", shared, "--dimension", "256"});

@@ -395,6 +395,41 @@ TEST_F(StoreJobs, NoCertificateIsWrittenWhereTheTextComesAgainMeanwhile) {
   EXPECT_FALSE(std::filesystem::exists(erase.certificate));
 }
 
+TEST_F(StoreJobs, NothingIsForgottenWhereAReaderIsInTheWayOfACertificate) {
+  Erase erase = certified();
+  erase.readers = store::Readers::kPass;
+  {
+    const MemoStore reader(store());
+    EXPECT_THAT(message_of<std::runtime_error>([&] { erase.run(store(), kSilent); }),
+                AllOf(HasSubstr("another process has the store open for reading"),
+                      HasSubstr("nothing is forgotten and no certificate is written")));
+    EXPECT_EQ(MemoStore(store()).ledger().totals().documents, 2);
+  }
+  EXPECT_TRUE(erase.run(store(), kSilent).certificate);
+}
+
+TEST_F(StoreJobs, ACertificateWaitsForReadersToEnd) {
+  std::optional<MemoStore> reader(store());
+  bool is_forgetting = false;
+  const Erase::OnNews on_news{
+      .begins = [&](std::string_view doing) { is_forgetting |= doing == Erase::kDoing; }};
+  const auto answer = certified().run(store(), on_news, [&](int64_t, int64_t) {
+    if (is_forgetting) reader.reset();
+  });
+  EXPECT_TRUE(answer.certificate);
+}
+
+TEST_F(StoreJobs, AnErasureThatIsDelayedBeforeItsCertificateSaysWhatIsForgotten) {
+  Erase erase = certified();
+  erase.readers = store::Readers::kPass;
+  std::optional<MemoStore> reader;
+  const Erase::OnNews on_news{.forgotten = [&](const Forget::Answer&) { reader.emplace(store()); }};
+  EXPECT_THAT(message_of<store::ErasureDelayed>([&] { erase.run(store(), on_news, kSilent); }),
+              AllOf(HasSubstr("stays in the file for now"),
+                    HasSubstr("the documents are forgotten, but no certificate was written")));
+  EXPECT_FALSE(std::filesystem::exists(certificate_));
+}
+
 TEST_F(StoreJobs, NoCertificateIsMadeOfWhatWasForgottenEarlier) {
   { MemoWriter(store()).forget("raven"); }
   Erase erase = certified();
@@ -494,6 +529,21 @@ TEST_F(StoreJobs, AStoreThatIsThereIsNotPlanned) {
                 HasSubstr("already exists"));
   EXPECT_THROW(create.run("/proc/store", on_progress), SystemError);  // where nobody may write
   EXPECT_FALSE(planned);
+}
+
+TEST_F(StoreJobs, NothingNewIsPutIntoAStore) {
+  const auto expect_refused = [&](const auto& work) {
+    EXPECT_THAT(message_of<UsageError>(work), HasSubstr("among the store's own files"));
+  };
+  const Create create{.dimension = 128};
+  std::filesystem::create_directory_symlink(store(), folder_ / "link");
+  for (const auto& inside : {store() / "inner", store() / "a" / "b/", folder_ / "link" / "inner"}) {
+    expect_refused([&] { create.run(inside, kSilent); });
+    expect_refused([&] { Merge{.stores = {store().native()}}.run(inside, kSilent); });
+    expect_refused([&] { Export{.texts = inside.native()}.run(store(), kSilent); });
+  }
+  EXPECT_FALSE(std::filesystem::exists(store() / "a"));
+  EXPECT_NO_THROW(create.run(store() / ".." / "beside", kSilent));
 }
 
 TEST_F(StoreJobs, AnExportThatIsInterruptedLeavesNothing) {
