@@ -84,11 +84,12 @@ std::string sizes_of(const task::RelationalRecallConfig& task) {
 void copy(StudyContext& context) {
   using task::CopyConfig;
   const auto paper = paper_vector_task<CopyConfig>();
-  const auto settings = context.settings(
-      shortest(paper, {.bits = 8, .max_length = 5}, 5'000),
-      solved_vector_task<CopyConfig>({.bits = 16, .max_length = 10},
-                                     falling_training(8'000, 2e-3, 500), {0, 0.5, 0.5}),
-      paper, {"task"});
+  auto solved = solved_vector_task<CopyConfig>({.bits = 16, .max_length = 10},
+                                               falling_training(8'000, 2e-3, 125), {0, 0.5, 0.5});
+  set_batch(32, solved.train, solved.data);
+  solved.baselines.batch = 128;
+  const auto settings = context.settings(shortest(paper, {.bits = 8, .max_length = 5}, 5'000),
+                                         solved, paper, {"task"});
   compare_at_these_sizes(
       context, "copy", settings, vector_contestants(settings, 0),
       fmt::format("{} to {} vectors of {} bits; the paper's code has 1 to 20 of 32.",
