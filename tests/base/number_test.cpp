@@ -19,5 +19,11 @@ TEST(NumberFrom, IsAllOfTheText) {
   EXPECT_EQ(number_from<double>("1e999"), std::nullopt);
 }
 
+TEST(Counted, OneIsNotSeveral) {
+  EXPECT_EQ(counted(0, "document"), "0 documents");
+  EXPECT_EQ(counted(1, "document"), "1 document");
+  EXPECT_EQ(counted(2, "document"), "2 documents");
+}
+
 }  // namespace
 }  // namespace tessera

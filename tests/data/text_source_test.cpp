@@ -15,6 +15,7 @@ namespace {
 using test::message_of;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 using testing::Pair;
 
 class TextSourceFolder : public testing::Test {
@@ -46,6 +47,10 @@ TEST_F(TextSourceFolder, TakesTheFilesOfAFolderInOrder) {
   EXPECT_THAT(documents(TextSource::from_path(folder_, ".txt")),
               ElementsAre(Pair("x.txt", "first"), Pair("b.txt", "second")));
   const auto everything = TextSource::from_path(folder_);
+  EXPECT_EQ(everything.id(0), "a/x.txt");
+  EXPECT_EQ(TextSource::from_path(folder_ / "a" / "x.txt").id(0), "x.txt");
+  EXPECT_THAT(TextSource::from_path(folder_, ".md").description(), HasSubstr(", 1 document"));
+  EXPECT_THAT(TextSource::from_path(folder_, ".md").description(), Not(HasSubstr("documents")));
   EXPECT_EQ(everything.documents(), 3u);
   EXPECT_THAT(everything.description(), HasSubstr("3 documents"));
   EXPECT_THROW(TextSource::from_path(folder_, ".rst"), DataError);

@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
 
+#include "program/cli/memo_verbs.h"
 #include "program/cli/program.h"
+#include "program/jobs/document_files.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/base/interrupt.h"
@@ -37,26 +40,24 @@ size_t write_joined(const TextSource& source, const std::string& path) {
   return bytes;
 }
 
-std::filesystem::path document_path(const std::filesystem::path& folder, const std::string& name) {
-  std::filesystem::path file = std::filesystem::path(name).filename();
-  if (file.extension() != ".txt") file += ".txt";
-  return folder / file;
-}
-
-/// Each document as a file of its name in a folder; returns their bytes.
-size_t write_documents(const TextSource& source, const std::filesystem::path& folder) {
-  std::set<std::filesystem::path> paths;
-  for (size_t i = 0; i < source.documents(); ++i)
-    if (!paths.insert(document_path(folder, source.name(i))).second)
-      throw UsageError("--documents: two documents would both be written to {}",
-                       document_path(folder, source.name(i)).string());
-  size_t bytes = 0;
-  source.for_each([&](const std::string& name, std::string_view text) {
-    InterruptGuard::stop_if_interrupted("interrupted before all documents were written");
-    write_file(document_path(folder, name), text);
-    bytes += text.size();
+/// Each document as a text file of its own below a new folder; returns their bytes.
+size_t write_documents(const TextSource& source, const std::string& folder) {
+  constexpr std::string_view kEnd = ".txt";
+  std::vector<std::string> ids;
+  for (size_t document = 0; document < source.documents(); ++document) {
+    const std::string id = source.id(document);
+    ids.push_back(id.ends_with(kEnd) ? id : id + std::string(kEnd));
+  }
+  const auto text_of = [&](size_t document) {
+    std::string text;
+    source.visit(document, [&](const std::string&, std::string_view read) { text = read; });
+    return text;
+  };
+  const auto written = jobs::write_documents(folder, ids, text_of, [&](int64_t, int64_t) {
+    InterruptGuard::stop_if_interrupted(folder + " was not written: interrupted");
   });
-  return bytes;
+  say_renamed(written.renamed);
+  return written.bytes;
 }
 
 void run_text(const TextOptions& options) {
@@ -64,14 +65,16 @@ void run_text(const TextOptions& options) {
     throw UsageError("data text: give either --out FILE or --documents FOLDER");
   if (options.path.empty() && !options.suffix.empty())
     throw UsageError("data text: --suffix chooses among the files of a folder; name the folder");
+  const bool joins = !options.out.empty();
+  const std::string& place = joins ? options.out : options.documents;
+  check_not_input(joins ? "--out" : "--documents", place, {options.path},
+                  joins ? options.suffix : "");
   const TextSource source = options.path.empty()
                                 ? TextSource::automatic("runs/cache")
                                 : TextSource::from_path(options.path, options.suffix);
   const InterruptGuard guard;
-  const size_t bytes = options.out.empty() ? write_documents(source, options.documents)
-                                           : write_joined(source, options.out);
-  fmt::print("{}: {}, {} bytes\n", options.out.empty() ? options.documents : options.out,
-             source.description(), bytes);
+  const size_t bytes = joins ? write_joined(source, place) : write_documents(source, place);
+  fmt::print("{}: {}, {} bytes\n", place, source.description(), bytes);
 }
 
 }  // namespace
@@ -90,7 +93,7 @@ void add_data(Verb& program) {
               "Write the whole text to one file, in which each document begins in a new line; "
               "nothing else separates them");
   text.option("--documents", options->documents,
-              "Write each document to a file of its own in this folder instead");
+              "Write each document to a file of its own below this new folder instead");
   text.run([options] { run_text(*options); });
   add_task_data(verb);
 }

@@ -19,6 +19,7 @@
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
+#include "tessera/base/number.h"
 #include "tessera/report/table.h"
 #include "tessera/store/certificate.h"
 #include "tessera/store/memo_writer.h"
@@ -288,8 +289,7 @@ void print_exported(const Command<jobs::Export>& command, const jobs::Export::An
   fmt::print("{}: {}{}\n", made.file.native(),
              made.documents > 0 ? counted(made.documents, "document") + ", " : "",
              readable_bytes(static_cast<double>(made.bytes)));
-  for (const auto& [id, file] : made.renamed)
-    say("'{}' is written to {}: its id cannot be the name of its file\n", id, file.native());
+  say_renamed(made.renamed);
 }
 
 void print_check(const std::string& certificate, const CertificateCheck& check) {

@@ -12,6 +12,7 @@
 #include "program/jobs/erase_job.h"
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
+#include "tessera/base/number.h"
 
 namespace tessera::cli {
 namespace {

@@ -193,8 +193,8 @@ void add_memo_memorize(Verb& memo) {
   const auto command = std::make_shared<FilesCommand<jobs::MemorizeFiles>>();
   add_files_verb(memo, command)
       .option("--shard", command->shard,
-              "I/N: memorize only every Nth document, those number I, I + N, …, counted from 0 "
-              "(N/N is 0/N); the stores of all N shards can be merged. auto: I and N are what "
+              "I/N: memorize only part I of N (N/N is 0/N); a document's id alone decides in which "
+              "part it is, and the stores of all N parts can be merged. auto: I and N are what "
               "torchrun, mpirun or srun say, and {rank} in the name of the store is I");
 }
 

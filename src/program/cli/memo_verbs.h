@@ -51,14 +51,14 @@ Verb& add_job_verb(Verb& memo, const std::shared_ptr<Asked>& command,
 /// Says that a document is forgotten.
 void print_forgotten(const jobs::Forget::Answer& answer, bool json);
 
-/// "1 document", "3 documents".
-std::string counted(int64_t count, const std::string& what);
-
 /// How much of a long list is printed for people.
 constexpr size_t kMostPrinted = 10;
 
 /// "3 more documents (--json names all)" of a list of 13; "" of one that is printed as a whole.
 std::string unprinted(size_t documents);
+
+/// Says of documents whose files have other names than their ids what these are.
+void say_renamed(const jobs::RenamedDocuments& renamed);
 
 /// "0.0123"; "9.6e-08" of what four decimals would show as nothing.
 std::string readable_error(double share);

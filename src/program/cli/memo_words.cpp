@@ -7,6 +7,7 @@
 
 #include "program/cli/memo_verbs.h"
 #include "program/cli/program.h"
+#include "tessera/base/number.h"
 #include "tessera/store/memo_store.h"
 
 namespace tessera::cli {
@@ -20,14 +21,15 @@ std::string readable_seconds(double seconds) {
 
 }  // namespace
 
-std::string counted(int64_t count, const std::string& what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
 std::string unprinted(size_t documents) {
   if (documents <= kMostPrinted) return "";
   return counted(static_cast<int64_t>(documents - kMostPrinted), "more document") +
          " (--json names all)";
+}
+
+void say_renamed(const jobs::RenamedDocuments& renamed) {
+  for (const auto& [id, file] : renamed)
+    say("'{}' is written to {}: its id cannot be the name of its file\n", id, file.native());
 }
 
 std::string readable_error(double share) {

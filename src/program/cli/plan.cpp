@@ -119,6 +119,7 @@ void add_plan(Verb& program) {
       "--text", options->store.plan_from,
       "Size a store of documents for this text as 'tessera memo create' does; in a folder every "
       "file is a document");
+  verb.option("--exclude", options->store.exclude, std::string(jobs::kExcludeHelp)).needs(text);
   verb.option("--matrices", options->store.matrices, "Matrices of the store")
       .between(1, memo::kMostShards)
       .needs(text);

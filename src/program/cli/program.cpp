@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -44,6 +45,18 @@ int run(int argc, char** argv, const std::function<void(Verb&)>& add_verbs,
   if (std::fflush(stdout) != 0) throw SystemError("standard output", "write", errno);
   if (std::ferror(stdout)) throw SystemError("standard output: cannot write all of it");
   return kDone;
+}
+
+/// Whether a file of this path would be among the texts of a folder, hidden ones left out.
+bool is_below(const std::filesystem::path& folder, const std::filesystem::path& file) {
+  namespace fs = std::filesystem;
+  std::error_code failure;  // what cannot be read is refused elsewhere
+  const fs::path above = fs::weakly_canonical(fs::absolute(file, failure).parent_path(), failure);
+  const fs::path relative =
+      (above / file.filename()).lexically_relative(fs::canonical(folder, failure));
+  return !relative.empty() && std::ranges::none_of(relative, [](const fs::path& name) {
+    return name.native().starts_with('.');  // as "..", which leads out of the folder
+  });
 }
 
 }  // namespace
@@ -105,6 +118,23 @@ int run_program(int argc, char** argv, const std::function<void(Verb&)>& add_ver
 
 void print_version() {
   fmt::print("{}\n", version_line());
+}
+
+void check_not_input(std::string_view option, const std::filesystem::path& output,
+                     const std::vector<std::string>& inputs, std::string_view suffix) {
+  if (output.empty()) return;
+  std::error_code missing;
+  for (const std::string& input : inputs) {
+    if (std::filesystem::equivalent(input, output, missing))
+      throw UsageError("{} is {}, which this command reads; name another place", option,
+                       output.native());
+    const bool is_text = output.filename().native().ends_with(suffix);
+    if (is_text && std::filesystem::is_directory(input, missing) && is_below(input, output))
+      throw UsageError(
+          "{} is {}, which would be among the texts of {} that this command reads; "
+          "name another place",
+          option, output.native(), input);
+  }
 }
 
 config::Json with_settings(const std::vector<std::string>& settings) {

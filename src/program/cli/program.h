@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -75,6 +76,13 @@ class JobBar {
   int64_t total_ = -1;                        // of the part that is being done; -1: none is yet
   Clock::time_point started_ = Clock::now();  // that part
 };
+
+/// Throws UsageError where a command would write over what it reads, or read what it wrote when it
+/// is run again: where its output is one of the inputs, or would stand among the texts of a folder.
+/// option: that names the output, if there is one. suffix: ends the names of the files that are
+/// read of a folder.
+void check_not_input(std::string_view option, const std::filesystem::path& output,
+                     const std::vector<std::string>& inputs, std::string_view suffix = "");
 
 /// What --set says, "key=value" each, as a configuration.
 config::Json with_settings(const std::vector<std::string>& settings);

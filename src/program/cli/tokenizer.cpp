@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "program/cli/program.h"
-#include "program/jobs/file_jobs.h"
+#include "program/jobs/file_documents.h"
 #include "program/jobs/tokenizer_jobs.h"
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
@@ -66,6 +66,7 @@ std::vector<std::string> read_texts(const TrainOptions& options) {
 void run_train(const TrainOptions& options) {
   if (options.vocabulary && options.kind != Kind::kBpe)
     throw UsageError("--vocabulary is the size of a BPE; bytes and characters have their own");
+  check_not_input("--out", options.out, options.texts, options.suffix);
   check_writable(options.out);
   const std::vector<std::string> texts = read_texts(options);
   const Tokenizer tokenizer = train(options, texts);

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "program/jobs/file_documents.h"
 #include "program/jobs/store_jobs.h"
 #include "tessera/base/config.h"
 #include "tessera/store/audit.h"
@@ -19,7 +20,7 @@ struct Audit {
       "extracted";
   static constexpr std::string_view kDoing = "Asking";
 
-  std::vector<std::string> files = {};
+  std::vector<std::string> files = {}, exclude = {};
   std::string controls = {};
 
   template <typename Visitor>
@@ -28,6 +29,7 @@ struct Audit {
     field("controls", controls,
           "folder of texts of the same kind that the store never held; the answer then says "
           "how well they can be told apart from the files");
+    field("exclude", exclude, kExcludeHelp);
   }
 
   struct Audited {
@@ -46,6 +48,8 @@ struct Audit {
 
     config::Json json() const;
   };
+  /// Looks at every text before it asks for the first one; throws what is wrong with one, as
+  /// Files::admitted() does. Progress is counted in texts, then in tokens of each text.
   Answer run(const store::MemoStore& store, const OnProgress& on_progress) const;
 };
 

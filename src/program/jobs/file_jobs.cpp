@@ -1,19 +1,11 @@
 #include "program/jobs/file_jobs.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <iostream>
 #include <iterator>
 #include <map>
 #include <set>
-#include <sstream>
 
-#include "program/jobs/glob.h"
 #include "tessera/base/error.h"
-#include "tessera/base/file.h"
-#include "tessera/base/machine.h"
 #include "tessera/base/utf8.h"
 #include "tessera/data/file_texts.h"
 #include "tessera/memo/text_memory.h"
@@ -24,132 +16,9 @@
 namespace tessera::jobs {
 namespace {
 
-namespace fs = std::filesystem;
 using config::Json;
 
-constexpr const char* kIgnoreFile = ".tesseraignore";
 constexpr size_t kSample = 1 << 16;  // bytes that tell how many tokens a text has
-
-/// The globs of a folder's own file.
-std::vector<std::string> globs_of(const fs::path& folder) {
-  std::vector<std::string> globs;
-  const fs::path path = folder / kIgnoreFile;
-  if (!fs::exists(fs::symlink_status(path))) return globs;
-  std::istringstream lines(read_file(path));
-  if (lines.str().starts_with("\uFEFF")) lines.ignore(3);  // a byte order mark
-  for (std::string line; std::getline(lines, line);) {
-    line.erase(line.find_last_not_of(" \t\r") + 1);
-    if (line.empty() || line.front() == '#') continue;
-    if (line.front() == '!')
-      throw DataError(path.native(),
-                      "'{}' begins with !; files are only left out here, name them without it",
-                      line);
-    globs.push_back(line);
-  }
-  return globs;
-}
-
-bool matches(const std::vector<std::string>& globs, const fs::path& relative) {
-  return std::ranges::any_of(globs, [&](std::string glob) {
-    if (glob.ends_with('/')) glob.pop_back();
-    if (glob.find('/') == std::string::npos) return glob_matches(glob, relative.filename());
-    if (glob.starts_with('/')) glob.erase(0, 1);
-    return glob_matches(glob, relative, FNM_PATHNAME);
-  });
-}
-
-/// Documents of a request, and what may stand for others that it does not name.
-struct Listing {
-  std::vector<FileDocument> documents;
-  std::vector<std::string> passed_over;  ///< paths as ids have them: links, and folders of nothing
-};
-
-/// What is below a folder.
-struct FolderContent {
-  std::vector<std::pair<std::string, std::string>> files;  ///< path within the folder, path
-  std::vector<std::string> passed_over;                    ///< as in a Listing
-};
-
-/// Every regular file, in the order of the paths; hidden ones, links, the store itself and what is
-/// excluded left out. on_unlisted: told what cannot be listed.
-template <typename OnUnlisted>
-FolderContent files_below(const fs::path& folder, std::vector<std::string> globs,
-                          const fs::path& store, const OnUnlisted& on_unlisted) {
-  FolderContent content;
-  auto& [files, passed_over] = content;
-  const auto is_listed = [&](const fs::path& path) {
-    const bool listed = ::euidaccess(path.c_str(), R_OK | X_OK) == 0;
-    if (!listed) on_unlisted(SystemError(path.native(), "read", errno));
-    return listed;
-  };
-  if (!is_listed(folder)) return content;
-  for (auto& glob : globs_of(folder)) globs.push_back(std::move(glob));
-  std::error_code failure;
-  for (auto entry = fs::recursive_directory_iterator(folder);
-       entry != fs::recursive_directory_iterator();) {
-    const fs::path path = entry->path(), relative = path.lexically_relative(folder);
-    const fs::file_type type = entry->symlink_status().type();  // links may lead nowhere
-    const bool is_folder = type == fs::file_type::directory;
-    const bool left_out = path.filename().native().starts_with('.') || matches(globs, relative) ||
-                          (is_folder && fs::equivalent(path, store, failure));
-    if (is_folder && (left_out || !is_listed(path)))
-      entry.disable_recursion_pending();
-    else if (!left_out && type == fs::file_type::regular)
-      files.emplace_back(relative.native(), path.native());
-    else if (!left_out && (!is_folder || fs::is_empty(path)))
-      passed_over.push_back(relative.native());
-    entry.increment(failure);
-    if (failure) throw SystemError(path.native(), "read", failure.value());
-  }
-  if (files.empty())
-    on_unlisted(DataError(folder.native(), "holds no text: there is no file below it"));
-  std::ranges::sort(files);
-  return content;
-}
-
-/// The documents of a file. What is wrong with one is said when it is looked at.
-std::vector<FileDocument> documents_in(const std::string& id, const std::string& path, bool plain) {
-  if (!plain && format_of(path) == FileFormat::kJsonLines) try {
-      const auto source = std::make_shared<const TextSource>(TextSource::from_path(path));
-      std::vector<FileDocument> lines;
-      for (size_t n = 0; n < source->documents(); ++n)
-        lines.push_back(
-            {id + source->name(n).substr(path.size()), source->name(n), {}, plain, source, n});
-      return lines;
-    } catch (const std::runtime_error&) {
-    }
-  return {{id, path, {}, plain}};
-}
-
-/// Why there is nothing of this name, as far as one may see.
-std::optional<SystemError> why_not_there(const std::string& path) {
-  try {
-    if (is_there(path)) return std::nullopt;
-  } catch (const SystemError& error) {
-    return error;
-  }
-  return SystemError(path, "open", ENOENT);
-}
-
-template <typename OnUnlisted>
-Listing listing_of(const Files& files, const std::string& path, const fs::path& store,
-                   const OnUnlisted& on_unlisted) {
-  Listing listing;
-  if (path == "-") {
-    listing.documents.push_back({"", name_of_input(path), read_input(path)});
-  } else if (const auto why = why_not_there(path)) {
-    on_unlisted(*why);
-  } else if (!fs::is_directory(path)) {
-    listing.documents = documents_in(fs::path(path).filename(), path, files.plain);
-  } else {
-    const FolderContent content = files_below(path, files.exclude, store, on_unlisted);
-    listing.passed_over = content.passed_over;
-    for (const auto& [id, file] : content.files)
-      for (auto& document : documents_in(id, file, files.plain))
-        listing.documents.push_back(std::move(document));
-  }
-  return listing;
-}
 
 /// Why `document` cannot have the id that `other` has.
 UsageError same_id(const FileDocument& document, const FileDocument& other) {
@@ -161,41 +30,62 @@ UsageError same_id(const FileDocument& document, const FileDocument& other) {
       other.name, document.name, document.id);
 }
 
-/// What the request names, each document with an id of its own; of two with one id the first.
-/// refusals: gets what is left out, where the request keeps going.
-Listing list(const Files& files, const fs::path& store, std::vector<std::string>& refusals) {
-  const auto leave_out = [&](const auto& error) {
-    if (!files.keep_going) throw error;
-    refusals.push_back(error.what());
-  };
-  const auto on_unlisted = [&](const auto& error) {
-    if (files.prune) throw error;  // what it held is not known to be gone
-    leave_out(error);
-  };
-  std::vector<FileDocument> documents;
-  Listing distinct;
+/// What all files and folders of the request hold together. refusals: gets what cannot be listed,
+/// where the request keeps going.
+Listing list_all(const Files& files, const std::filesystem::path& store,
+                 std::vector<std::string>& refusals) {
+  const ReadingRules rules{files.exclude, files.plain, store};
+  Listing all;
   for (const auto& file : files.files) {
-    Listing more = listing_of(files, file, store, on_unlisted);
-    std::ranges::move(more.documents, std::back_inserter(documents));
-    std::ranges::move(more.passed_over, std::back_inserter(distinct.passed_over));
+    if (file == "-") {
+      all.documents.push_back({"", name_of_input(file), read_input(file)});
+      continue;
+    }
+    Listing more = listing_of(file, rules);
+    for (const auto& unlisted : more.unlisted) try {
+        std::rethrow_exception(unlisted);
+      } catch (const std::runtime_error& error) {
+        if (files.prune || !files.keep_going) throw;  // what it held is not known to be gone
+        refusals.push_back(error.what());
+      }
+    std::ranges::move(more.documents, std::back_inserter(all.documents));
+    std::ranges::move(more.passed_over, std::back_inserter(all.passed_over));
   }
+  return all;
+}
+
+/// The same, each document with an id of its own; of two with one id the first.
+Listing list(const Files& files, const std::filesystem::path& store,
+             std::vector<std::string>& refusals) {
+  Listing all = list_all(files, store, refusals);
   if (files.id) {
-    if (documents.size() > 1)
-      throw UsageError("--id names one document, but there are {}", documents.size());
-    for (auto& document : documents) document.id = *files.id;
+    if (all.documents.size() > 1)
+      throw UsageError("--id names one document, but there are {}", all.documents.size());
+    for (auto& document : all.documents) document.id = *files.id;
   }
+  std::vector<FileDocument> distinct;
   std::map<std::string, size_t> places;
-  for (auto& document : documents) {
+  for (auto& document : all.documents) {
     if (document.id.empty() && !files.id)
       throw UsageError("standard input has no name; give it one with --id");
-    const auto [known, is_new] = places.emplace(document.id, distinct.documents.size());
-    if (is_new)
-      distinct.documents.push_back(std::move(document));
-    else
-      leave_out(same_id(document, distinct.documents[known->second]));
+    const auto [known, is_new] = places.emplace(document.id, distinct.size());
+    if (is_new) {
+      distinct.push_back(std::move(document));
+      continue;
+    }
+    const UsageError error = same_id(document, distinct[known->second]);
+    if (!files.keep_going) throw error;
+    refusals.push_back(error.what());
   }
-  if (files.shards > 1) std::ranges::sort(distinct.documents, {}, &FileDocument::id);
-  return distinct;
+  all.documents = std::move(distinct);
+  return all;
+}
+
+/// Which of so many parts a document is in. It depends on the id alone, so that no document comes
+/// into another part because others are added or gone.
+size_t shard_of(const std::string& id, size_t shards) {
+  constexpr size_t kDigits = 16;  // 64 bits of SHA-256
+  return std::stoull(store::text_digest(id).substr(0, kDigits), nullptr, 16) % shards;
 }
 
 /// Throws where the store holds documents of what was passed over: they may not be gone.
@@ -250,51 +140,22 @@ void admit(const FileDocument& document, const store::MemoWriter& writer,
 
 }  // namespace
 
-std::string read_input(const std::string& path) {
-  if (path != "-") return read_file(path);
-  const int64_t limit = physical_memory() / 4;
-  std::string text;
-  std::array<char, 1 << 16> buffer;
-  while (std::cin.read(buffer.data(), buffer.size()) || std::cin.gcount() > 0) {
-    text.append(buffer.data(), std::cin.gcount());
-    if (std::ssize(text) > limit)
-      throw DataError(name_of_input(path),
-                      "has more than {} bytes, a quarter of the memory of this machine; put it "
-                      "into a file",
-                      limit);
-  }
-  return text;
-}
-
-std::string name_of_input(const std::string& path) {
-  return path == "-" ? "standard input" : path;
-}
-
-void FileDocument::visit(const TextSource::Visitor& visit) const {
-  if (text) {
-    utf8::check_text(*text, name);
-    return visit(name, *text);
-  }
-  if (source) return source->visit(number, visit);
-  TextSource::from_path(name, "", plain).visit(0, visit);
-}
-
 Admitted Files::admitted(const store::MemoWriter& writer) const {
   Admitted admitted;
   admitted.metadata = parse_metadata("meta", meta);
   double pairs = static_cast<double>(writer.ledger().totals().pairs);
-  size_t number = 0;
-  const auto [documents, passed_over] = list(*this, writer.path(), admitted.refusals);
-  if (prune) check_nothing_is_missed(writer.ledger(), passed_over);
-  for (const FileDocument& document : documents) {
-    if (number++ % shards != shard % shards) continue;
+  const Listing listing = list(*this, writer.path(), admitted.refusals);
+  if (prune) check_nothing_is_missed(writer.ledger(), listing.passed_over);
+  for (const FileDocument& document : listing.documents) {
+    if (shard_of(document.id, shards) != shard % shards) continue;
     admitted.named.push_back(document.id);
     try {
       admit(document, writer, duplicates_of(*this), admitted, pairs);
     } catch (const Interrupted&) {
       throw;
     } catch (const std::runtime_error& error) {
-      const bool is_one_bad_file = documents.size() > 1 && dynamic_cast<const DataError*>(&error);
+      const bool is_one_bad_file =
+          listing.documents.size() > 1 && dynamic_cast<const DataError*>(&error);
       if (!keep_going && is_one_bad_file)
         throw DataError(fmt::format("{}; --keep-going leaves it out", error.what()));
       if (!keep_going) throw;

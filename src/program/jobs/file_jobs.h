@@ -2,37 +2,18 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "program/jobs/file_documents.h"
 #include "program/jobs/store_jobs.h"
 #include "tessera/base/config.h"
-#include "tessera/data/text_source.h"
 #include "tessera/store/memo_writer.h"
 
 /// Jobs that memorize files. They are declared as the jobs on an open store are.
 namespace tessera::jobs {
-
-/// All that a file holds or, for "-", standard input. Throws SystemError, and DataError where
-/// standard input has more bytes than a quarter of this machine's memory.
-std::string read_input(const std::string& path);
-/// What messages call it: the path, or "standard input".
-std::string name_of_input(const std::string& path);
-
-/// A text that is to become a document. Only that of standard input is in memory.
-struct FileDocument {
-  std::string id, name;  ///< name: where it comes from
-  std::optional<std::string> text = {};
-  bool plain = false;                                  ///< whether a file is read as it is
-  std::shared_ptr<const TextSource> source = nullptr;  ///< of a line of a file of JSON lines
-  size_t number = 0;                                   ///< of the document in `source`
-
-  /// Throws as TextSource::visit() does, also where standard input is not a text.
-  void visit(const TextSource::Visitor& visit) const;
-};
 
 /// Which documents a command memorizes, and why others are left out.
 struct Admitted {
@@ -52,7 +33,8 @@ struct Files {
   std::vector<std::string> files = {}, exclude = {}, meta = {};
   std::optional<std::string> id = {};
   bool plain = false, keep_going = false, no_times = false, replace = false, prune = false;
-  size_t shard = 0, shards = 1;  ///< only documents number shard, shard + shards, … from 0
+  /// Only the documents of this one of so many parts; that of a document depends on its id alone.
+  size_t shard = 0, shards = 1;
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
@@ -66,9 +48,7 @@ struct Files {
     field("meta", meta,
           "KEY=VALUE: keep this with each of the documents, for 'tessera memo documents'; may be "
           "given several times");
-    field("exclude", exclude,
-          "GLOB: leave out files and folders below a folder, by name or, with a /, by path; the "
-          "lines of a file .tesseraignore in a folder that is named do the same");
+    field("exclude", exclude, kExcludeHelp);
     field("plain", plain, "read every file as it is, a page in HTML with its tags");
     field("no_times", no_times, "do not keep when the documents were memorized");
     field("keep_going", keep_going,

@@ -3,10 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <functional>
-#include <map>
-#include <set>
 #include <utility>
 
 #include "tessera/base/error.h"
@@ -14,9 +11,7 @@
 #include "tessera/base/machine.h"
 #include "tessera/base/new_folder.h"
 #include "tessera/base/suggestion.h"
-#include "tessera/base/utf8.h"
 #include "tessera/data/bpe_trainer.h"
-#include "tessera/data/text_source.h"
 #include "tessera/data/tokenizer.h"
 #include "tessera/memo/recall_predictor.h"
 #include "tessera/store/memo_store.h"
@@ -56,6 +51,15 @@ Tokenizer tokenizer_of(const Create& create, const Texts& sample, const OnProgre
     return learn_bpe(sample, kLearnedVocabulary, on_progress);
   };
   return named_tokenizer(!asked.empty() ? asked : sample.empty() ? "byte" : "bpe", learn);
+}
+
+/// The texts of a plan, all in memory.
+Texts sample_of(const Create& create, const fs::path& store) {
+  Texts texts;
+  const ReadingRules rules{.exclude = create.exclude, .store = store};
+  for (const FileDocument& document : documents_of({create.plan_from}, rules))
+    document.visit([&](const std::string&, std::string_view text) { texts.emplace_back(text); });
+  return texts;
 }
 
 /// Each document's tokens.
@@ -150,7 +154,7 @@ Create::Answer Create::sized(const Tokenizer& tokenizer, const Texts& sample,
 Create::Answer Create::plan(const OnProgress& on_progress) const {
   check_argument(error.has_value() != dimension.has_value(),
                  "give either error (to learn the size) or dimension (to learn what it recalls)");
-  const Texts sample = read_texts(plan_from);
+  const Texts sample = sample_of(*this, {});
   return sized(tokenizer_of(*this, sample, on_progress), sample, on_progress);
 }
 
@@ -164,7 +168,9 @@ Create::Answer Create::run(const fs::path& store, const OnProgress& on_progress)
   check_argument(!plans || !dimension,
                  "a plan finds the dimension itself; give either a text to plan from or a "
                  "dimension");
-  const Texts sample = plans ? read_texts(plan_from) : Texts();
+  check_argument(plans || exclude.empty(),
+                 "exclude is about the folder that a store is planned for; plan_from is missing");
+  const Texts sample = plans ? sample_of(*this, store) : Texts();
   const Tokenizer tokenizer = tokenizer_of(*this, sample, on_progress);
   Answer answer = sized(tokenizer, sample, on_progress);
   answer.store = store;
@@ -227,86 +233,17 @@ Json Rebuild::Answer::json() const {
 
 namespace {
 
-constexpr size_t kLongestName = 200;   // bytes of a file's name, of 255
-constexpr size_t kLongestPath = 1900;  // of its path, of 4095; so it has less than 1000 folders
-
-/// Whether it leads to a file below a folder, and nowhere else, that is found there again: hidden
-/// files and folders are left out where a folder is read.
-bool is_below(const fs::path& path) {
-  return path.is_relative() && path.has_filename() && path.native().size() <= kLongestPath &&
-         std::ranges::all_of(path, [](const fs::path& name) {
-           return name.native().size() <= kLongestName && !name.native().starts_with('.');
-         });
-}
-
-/// An id as the name of one file: a slash is %2F, a dot %2E.
-fs::path one_name(const std::string& id) {
-  std::string name;
-  for (const char c : utf8::beginning_of(id, kLongestName))
-    name += c == '/' ? "%2F" : c == '.' ? "%2E" : std::string(1, c);
-  return std::string(utf8::beginning_of(name, kLongestName));
-}
-
-/// A file below a folder for each document: its id where that is the path of one that no other
-/// document has.
-std::vector<fs::path> files_of(const std::vector<store::StoredDocument>& documents) {
-  std::set<fs::path> files, folders;
-  const auto is_taken = [&](const fs::path& path) {
-    bool taken = files.contains(path) || folders.contains(path);
-    for (fs::path above = path.parent_path(); !above.empty(); above = above.parent_path())
-      taken |= files.contains(above);
-    return taken;
-  };
-  std::map<fs::path, int64_t> alike;  // how often a name was wanted once it was taken
-  std::vector<fs::path> paths;
-  for (const auto& document : documents) {
-    fs::path path = fs::path(document.id).lexically_normal();
-    if (!is_below(path) || is_taken(path)) path = one_name(document.id);
-    for (const fs::path name = path; is_taken(path);) {
-      path = name;
-      path += ++alike[name] == 1 ? "~" : fmt::format("~{}", alike[name]);
-    }
-    files.insert(path);
-    for (fs::path above = path.parent_path(); !above.empty(); above = above.parent_path())
-      folders.insert(above);
-    paths.push_back(std::move(path));
-  }
-  return paths;
-}
-
-/// Writes a document to a file of its own, which a disk may have under another name already.
-void write_document(const std::string& id, const fs::path& path, std::string_view text) {
-  try {
-    write_new_file(path, text);
-  } catch (const SystemError& error) {
-    if (error.code() != EEXIST && error.code() != ENOTDIR) throw;
-    throw SystemError(
-        fmt::format("'{}' cannot be exported: on this disk its file would be that of another "
-                    "document, as the disk does not distinguish upper and lower case, or two ways "
-                    "to write an accent; nothing is written, name a folder on another disk",
-                    id),
-        error.code());
-  }
-}
-
 /// Writes every document below a new folder, which appears with all of them.
-Export::Answer write_texts(const MemoStore& store, const fs::path& path,
+Export::Answer write_texts(const MemoStore& store, const fs::path& folder,
                            const OnProgress& on_progress) {
-  NewFolder folder(path);
   const auto documents = store.ledger().documents();
-  const std::vector<fs::path> files = files_of(documents);
-  Export::Answer answer{.file = path};
-  for (size_t i = 0; i < documents.size(); ++i) {
-    const auto& document = documents[i];
-    const std::string text = store::memorized_text(store.ledger(), store.tokenizer(), document);
-    write_document(document.id, folder.path() / files[i], text);
-    if (files[i] != fs::path(document.id).lexically_normal())
-      answer.renamed.emplace_back(document.id, files[i]);
-    answer.bytes += text.size();
-    on_progress(++answer.documents, std::ssize(documents));
-  }
-  folder.commit();
-  return answer;
+  std::vector<std::string> ids;
+  for (const auto& document : documents) ids.push_back(document.id);
+  const auto text_of = [&](size_t document) {
+    return store::memorized_text(store.ledger(), store.tokenizer(), documents[document]);
+  };
+  const WrittenDocuments written = write_documents(folder, ids, text_of, on_progress);
+  return {folder, written.bytes, std::ssize(documents), written.renamed};
 }
 
 }  // namespace

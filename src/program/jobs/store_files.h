@@ -5,9 +5,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include "program/jobs/document_files.h"
+#include "program/jobs/file_documents.h"
 #include "program/jobs/store_jobs.h"
 #include "tessera/base/config.h"
 #include "tessera/data/tokenizer.h"
@@ -28,6 +29,7 @@ struct Create {
   static constexpr std::string_view kDoing = "Planning";
 
   std::optional<int64_t> dimension = {}, matrices = {};
+  std::vector<std::string> exclude = {};
   std::string plan_from = {}, tokenizer = {};
   std::optional<double> error = {};
   memo::WindowCodeKind code = memo::WindowCodeKind::kBound;
@@ -41,6 +43,7 @@ struct Create {
     field("plan_from", plan_from,
           "instead: choose the smallest dimension that recalls this file, or the files of this "
           "folder, with the allowed error");
+    field("exclude", exclude, kExcludeHelp);
     field("error", error,
           "share of tokens that may be recalled wrongly; 0: 0.001 more than the least possible",
           config::between(0, 0.999999));
@@ -165,8 +168,7 @@ struct Export {
     std::filesystem::path file;
     uint64_t bytes = 0;
     int64_t documents = 0;  ///< that were written as texts
-    /// Ids of documents whose files have other names, and these.
-    std::vector<std::pair<std::string, std::filesystem::path>> renamed = {};
+    RenamedDocuments renamed = {};
 
     config::Json json() const;
   };

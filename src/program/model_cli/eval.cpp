@@ -49,8 +49,7 @@ std::string given_name(std::optional<ops::WeightType> type) {
 /// Throws UsageError unless all processes evaluate the same.
 void require_same_evaluation(Processes& processes, const EvalArguments& options,
                              const ModelFolder& folder, const TextSource& source) {
-  const auto weights =
-      safetensors::File::open(std::filesystem::path(options.model) / "model.safetensors");
+  const auto weights = safetensors::File::open(weights_in(options.model));
   processes.require_equal("model", fmt::format("{} {}", config::Json(weights.metadata()).dump(),
                                                folder.tokenizer.digest()));
   processes.require_equal(
@@ -132,6 +131,7 @@ void run_eval(const EvalArguments& options) {
         "--batch counts windows, and --reading streaming has no windows; leave one of them out");
   if (!options.task.empty() || !reads_text(options.model)) return run_eval_on_task(options);
   if (job.data.empty()) throw UsageError("--data is missing: which text is to be read?");
+  check_not_input("--per-position", options.per_position, {job.data}, job.suffix);
   const auto processes = meet_processes(Rendezvous::from_environment());
   const bool leads = !processes || processes->leads();
   if (leads && !options.per_position.empty()) check_writable(options.per_position);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "program/cli/program.h"
 #include "program/model_cli/model_verbs.h"
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
@@ -24,16 +25,9 @@ struct ExportArguments {
   std::optional<ops::WeightType> weights;
 };
 
-std::filesystem::path weights_in(const std::filesystem::path& model) {
-  return model / "model.safetensors";
-}
-
 /// The weights in the format of another implementation.
 void export_format(const ExportArguments& options) {
-  std::error_code missing;
-  if (std::filesystem::equivalent(options.out, weights_in(options.model), missing))
-    throw UsageError("--out is the file of --model's own weights, {}; name another one",
-                     options.out);
+  check_not_input("--out", options.out, {weights_in(options.model).native()});
   const auto model = load_sequence_model(options.model);
   const auto source = source_of_model(options.model);
   if (options.to.empty() && !source) {

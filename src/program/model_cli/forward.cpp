@@ -4,6 +4,7 @@
 
 #include <fmt/ranges.h>
 
+#include "program/cli/program.h"
 #include "program/model_cli/model_verbs.h"
 #include "tessera/base/safetensors.h"
 #include "tessera/tensor/device.h"
@@ -43,9 +44,8 @@ void add_forward(Verb& program) {
       "--names", options->forward.names,
       "Names of the gradients: our own, or those of the source that the model was imported from");
   verb.run([options] {
-    std::error_code missing;
-    if (std::filesystem::equivalent(options->input, options->output, missing))
-      throw UsageError("--output is the file of --input, {}; name another one", options->input);
+    check_not_input("--output", options->output,
+                    {options->input, weights_in(options->model).native()});
     run_forward(options->model, options->input, options->output, options->forward);
     print_tensors(options->output);
   });

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "program/cli/program.h"
-#include "program/jobs/file_jobs.h"
+#include "program/jobs/file_documents.h"
 #include "program/model_cli/model_verbs.h"
 #include "program/model_cli/packaged_examples.h"
 #include "program/model_cli/text_writing.h"

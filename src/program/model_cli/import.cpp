@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "program/cli/program.h"
 #include "program/model_cli/model_verbs.h"
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
@@ -45,7 +46,7 @@ void check_computes_as_gpt2(const nlohmann::json& json, const std::string& file)
 /// A folder as Hugging Face has it: what lies beside the weights.
 void read_folder(ImportOptions& options, std::map<std::string, int64_t>& sizes) {
   const std::filesystem::path folder = options.weights;
-  options.weights = (folder / "model.safetensors").native();
+  options.weights = weights_in(folder).native();
   if (const auto file = folder / "config.json"; std::filesystem::exists(file)) {
     const auto json = config::parse_sorted_json(read_file(file, 256 << 20), file.native());
     for (const auto& [ours, theirs] : {std::pair("heads", "n_head"), {"window", "n_positions"}})
@@ -73,6 +74,7 @@ Tokenizer fitting_tokenizer(const std::string& path, const SequenceModel& model)
 void run_import(ImportOptions& options) {
   std::map<std::string, int64_t> sizes;
   if (std::filesystem::is_directory(options.weights)) read_folder(options, sizes);
+  check_not_input("--out", weights_in(options.out), {options.weights});
   if (options.heads) sizes["heads"] = *options.heads;
   if (options.window) sizes["window"] = *options.window;
   const ImportedModel imported = import_weights(options.from, options.weights, sizes);

@@ -236,6 +236,7 @@ void run_inspect(InspectArguments& options) {
     throw UsageError(
         "--page and --slots are about every token of the text: leave out --position, --token, "
         "--memories and --alternatives");
+  check_not_input("--page", options.page, {options.file});
   const ModelFolder folder = ModelFolder::load(
       options.model, {.weights = ops::WeightType::kFloat32, .device = options.device});
   jobs::Inspect& job = options.job;

@@ -12,6 +12,10 @@
 
 namespace tessera::cli {
 
+std::filesystem::path weights_in(const std::filesystem::path& model) {
+  return model / "model.safetensors";
+}
+
 void add_placement(Verb& verb, Placement& placement) {
   verb.option("--weights", placement.weights,
               "Numbers in which the matrices are kept and read; those of the directory unless "

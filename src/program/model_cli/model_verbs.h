@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -24,6 +25,9 @@ void add_import(Verb& program);
 void add_export(Verb& program);
 void add_study(Verb& program);
 void add_serve(Verb& program);
+
+/// The file of a model directory that holds its weights.
+std::filesystem::path weights_in(const std::filesystem::path& model);
 
 /// --weights, --pairs and --device of the verbs that only read a language model.
 void add_placement(Verb& verb, Placement& placement);

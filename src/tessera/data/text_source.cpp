@@ -8,6 +8,7 @@
 #include "tessera/base/checksum.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
+#include "tessera/base/number.h"
 #include "tessera/base/utf8.h"
 #include "tessera/data/command.h"
 #include "tessera/data/file_texts.h"
@@ -101,6 +102,7 @@ size_t next_separator(std::string_view text, size_t begin) {
 
 TextSource TextSource::from_path(const fs::path& path, const std::string& suffix, bool plain) {
   TextSource source;
+  source.folder_ = fs::is_directory(path) ? path : path.parent_path();
   const auto add = [&](const fs::path& file) {
     source.add_file(file, plain ? FileFormat::kPlain : format_of(file));
   };
@@ -119,7 +121,8 @@ TextSource TextSource::from_path(const fs::path& path, const std::string& suffix
   if (source.documents_.empty())
     throw DataError(path.native(), "holds no text: no file{} below it",
                     suffix.empty() ? "" : " that ends in " + suffix);
-  source.description_ = fmt::format("{}, {} documents", path.native(), source.documents());
+  source.description_ =
+      fmt::format("{}, {}", path.native(), counted(std::ssize(source.documents_), "document"));
   return source;
 }
 
@@ -193,6 +196,11 @@ TextSource TextSource::generated(std::string description, size_t documents, Gene
 
 std::string TextSource::name(size_t document) const {
   return generate_ ? fmt::format("document {}", document) : documents_.at(document).name;
+}
+
+std::string TextSource::id(size_t document) const {
+  const std::string name = this->name(document);
+  return folder_.empty() ? name : fs::path(name).lexically_relative(folder_).native();
 }
 
 uint64_t TextSource::bytes() const {

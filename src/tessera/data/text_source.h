@@ -47,6 +47,8 @@ class TextSource {
   /// Of a document: the path of a file, of a JSON line "PATH:ID", the Bible's abbreviation of a
   /// book, "document 7".
   std::string name(size_t document) const;
+  /// The same without the folder that was read: the path within it, of a file alone its file name.
+  std::string id(size_t document) const;
 
   /// Hands over each document's name and text; both are gone after the call. The text of a
   /// file of at most 1 GiB is a copy, so that the file may change meanwhile. Throws SystemError;
@@ -71,6 +73,7 @@ class TextSource {
   void add_file(const std::filesystem::path& path, FileFormat format);
 
   std::string description_;
+  std::filesystem::path folder_;  // that was read; empty: names have none
   std::vector<Document> documents_;
   size_t generated_ = 0;
   Generator generate_;  // none: the documents are those above

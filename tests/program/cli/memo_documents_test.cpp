@@ -199,6 +199,36 @@ TEST_F(MemoDocuments, NoTextOfTheStoreAndNoIgnoredOneIsMemorizedByMistake) {
             "old/lamb: 56 tokens, 122 pairs\nraven: 121 tokens, 333 pairs\n");
 }
 
+TEST_F(MemoDocuments, PlansAndAuditsLeaveOutWhatIsNotMemorized) {
+  std::string names;
+  for (int line = 0; line < 50; ++line) names += "Grzegorz writes to Grzegorz.\n";
+  std::filesystem::create_directory(path("poems/private"));
+  write_text(path("poems/private/names"), names);
+  write_text(path("poems/empty"), "");
+  const auto tokens_planned_from_poems = [&](const std::string& store) {
+    done({"create", path(store), "--plan-from", path("poems"), "--error", "0.9", "--exclude",
+          "*.png"});
+    return read_file(path(store + "/tokenizer.json"));
+  };
+  EXPECT_THAT(tokens_planned_from_poems("with"), HasSubstr("Grzegorz"));
+  write_text(path("poems/.tesseraignore"), "private/\n");
+  write_text(path("poems/logo.png"), std::string("\x89PNG\0", 5));
+  EXPECT_THAT(tokens_planned_from_poems("without"), Not(HasSubstr("zeg")));
+  const Arguments plan = {"plan", "--text", path("poems"), "--error", "0.9"};
+  expect_refused(tessera(plan), 3, "logo.png: byte");
+  const auto plan_of_rest = [&] {
+    return config::Json::parse(cli::done(joined(plan, {"--exclude", "*.png", "--json"})))["plan"];
+  };
+  const auto pairs = plan_of_rest()["pairs"];
+  std::filesystem::remove_all(path("poems/private"));
+  EXPECT_EQ(plan_of_rest()["pairs"], pairs);
+  expect_refused(memo({"create", path("x"), "--exclude", "*.png"}), 2, "plan_from is missing");
+
+  const std::string store = path("without");
+  expect_refused(memo({"audit", store, path("poems")}), 3, "logo.png: byte");
+  EXPECT_EQ(json({"audit", store, path("poems"), "--exclude", "*.png"})["data"].size(), 2u);
+}
+
 TEST_F(MemoDocuments, AHistoryThatIsDamagedIsBadData) {
   const std::string store = create();
   const std::vector<std::string> damaged = {"5",

@@ -169,7 +169,7 @@ TEST_F(ModelFiles, ExportAndImportGiveTheSameModel) {
   const std::string model = path("run/model");
   expect_refused(tessera({"export", "--model", model, "--to", "nanomosaics", "--out",
                           model + "/./model.safetensors"}),
-                 2, "--out is the file of --model's own weights");
+                 2, "--out is " + model + "/./model.safetensors, which this command reads");
   const Outcome out = export_of(model);
   ASSERT_EQ(out.status, 0) << out.err;
   done({"import", "--from", "nanomosaics", "--weights", path("w.safetensors"), "--tokenizer",
@@ -242,13 +242,33 @@ TEST_F(ModelFiles, ForwardWritesOutputsAndGradients) {
     EXPECT_EQ(file.at("grad." + name).shape, tensor.shape);
 }
 
+TEST_F(ModelFiles, NoVerbWritesOverWhatItReads) {
+  const std::string model = path("model"), weights = model + "/model.safetensors",
+                    text = path("text.txt");
+  const std::string before = read_file(weights), words = read_file(text);
+  std::filesystem::create_directory(path("bare"));
+  std::filesystem::copy(weights, path("bare"));
+  for (const Arguments& command : {
+           Arguments{"forward", "--model", model, "--input", path("x.safetensors"), "--output",
+                     weights},
+           Arguments{"eval", "--model", model, "--data", text, "--per-position", text},
+           Arguments{"inspect", "--model", model, "--file", text, "--page", text},
+           Arguments{"import", "--from", "nanomosaics", "--weights", path("bare/model.safetensors"),
+                     "--out", path("bare")},
+       })
+    expect_refused(tessera(command), 2, "which this command reads");
+  EXPECT_EQ(read_file(weights), before);
+  EXPECT_EQ(read_file(path("bare/model.safetensors")), before);
+  EXPECT_EQ(read_file(text), words);
+}
+
 TEST_F(ModelFiles, ForwardRefusesWithTheReason) {
   expect_refused(forward(path("model"), {"--names", "theirs"}), 2, "expected one of: own, source");
   expect_refused(forward(path("model"), {"--names", "source"}), 2, "was not imported");
   const std::string input = read_file(path("x.safetensors"));
   expect_refused(tessera({"forward", "--model", path("model"), "--input", path("x.safetensors"),
                           "--output", path("x.safetensors")}),
-                 2, "--output is the file of --input");
+                 2, "x.safetensors, which this command reads");
   EXPECT_EQ(read_file(path("x.safetensors")), input);
   write_tokens({1, 2, 3, 257}, {1, 2, 3, 4});
   expect_refused(forward(path("model")), 3, "tensor 'idx' holds 257, expected 0 to 256");

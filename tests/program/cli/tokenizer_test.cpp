@@ -144,16 +144,63 @@ TEST_F(TokenizerVerb, DataTextWritesEachDocumentAsAFile) {
   const std::string run = done({"data", "text", path("texts"), "--documents", path("each/one")});
   EXPECT_THAT(run, HasSubstr("2 documents, 13 bytes"));
   EXPECT_EQ(read_file(path("each/one/a.txt")), "first\n");
-  EXPECT_EQ(read_file(path("each/one/GFDL-1.2.txt")), "second\n");
+  EXPECT_EQ(read_file(path("each/one/more/GFDL-1.2.txt")), "second\n");
+  EXPECT_THAT(done({"data", "text", path("texts"), "--suffix", "a.txt", "--documents", path("a")}),
+              HasSubstr(" 1 document, 6 bytes"));
 
   write_text(path("texts/more/a.txt"), "third\n");
+  write_text(path("texts/a"), "fourth\n");
+  write_text(path("texts/b.jsonl"), R"({"id": "x/1", "text": "x"})"
+                                    "\n"
+                                    R"({"id": "y/1", "text": "y"})"
+                                    "\n");
+  const Outcome alike = tessera({"data", "text", path("texts"), "--documents", path("other")});
+  EXPECT_EQ(alike.status, 0);
+  EXPECT_EQ(alike.err, "'a.txt' is written to a%2Etxt: its id cannot be the name of its file\n");
+  EXPECT_EQ(read_file(path("other/a.txt")), "fourth\n");
+  EXPECT_EQ(read_file(path("other/a%2Etxt")), "first\n");
+  EXPECT_EQ(read_file(path("other/more/a.txt")), "third\n");
+  EXPECT_EQ(read_file(path("other/b.jsonl:x/1.txt")), "x");
+  EXPECT_EQ(read_file(path("other/b.jsonl:y/1.txt")), "y");
   expect_refused(tessera({"data", "text", path("texts"), "--documents", path("other")}), 2,
-                 "a.txt");
-  EXPECT_FALSE(std::filesystem::exists(path("other")));
+                 "already exists; name a new folder");
+  write_text(path("texts/c.txt"), "caf\xE9");
+  expect_refused(tessera({"data", "text", path("texts"), "--documents", path("none")}), 3,
+                 "c.txt: byte 3");
+  EXPECT_FALSE(std::filesystem::exists(path("none")));
   expect_refused(tessera({"data", "text", path("texts")}), 2, "--documents");
   expect_refused(
       tessera({"data", "text", path("texts"), "--out", path("x"), "--documents", path("y")}), 2,
       "--documents");
+}
+
+TEST_F(TokenizerVerb, NothingIsWrittenOverOrAmongWhatIsRead) {
+  std::filesystem::create_directories(path("texts/more"));
+  write_text(path("texts/a.txt"), "first\n");
+  const auto refuse = [&](const Arguments& command, const std::string& message) {
+    expect_refused(tessera(command), 2, message);
+    EXPECT_EQ(read_file(path("texts/a.txt")), "first\n");
+  };
+  const std::string page = path("page.html");
+  write_text(page, "<p>A page</p>");
+  refuse({"data", "text", page, "--out", path("texts/../page.html")}, "which this command reads");
+  EXPECT_EQ(read_file(page), "<p>A page</p>");
+  const Arguments join = {"data", "text", path("texts"), "--suffix", ".txt", "--out"};
+  refuse(joined(join, {path("texts/more/all.txt")}), "would be among the texts of");
+  std::filesystem::create_directory_symlink(path("texts"), path("link"));
+  refuse(joined(join, {path("link/all.txt")}), "would be among the texts of");
+  refuse({"data", "text", path("texts"), "--documents", path("texts/each")},
+         "would be among the texts of");
+  refuse({"tokenizer", "train", path("text.txt"), path("texts"), "--out", path("texts/t.json")},
+         "would be among the texts of");
+  refuse({"tokenizer", "train", path("texts/a.txt"), "--out", path("texts/a.txt")},
+         "which this command reads");
+  EXPECT_FALSE(std::filesystem::exists(path("texts/t.json")));
+  // Nobody reads these.
+  for (const std::string file : {"texts/all.md", "texts/.all.txt", "all.txt", "texts-all.txt"}) {
+    done(joined(join, {path(file)}));
+    EXPECT_EQ(read_file(path(file)), "first\n") << file;
+  }
 }
 
 }  // namespace

@@ -490,6 +490,19 @@ TEST_F(StoreJobs, AnAuditTellsItsProgressToTheEndOfEachText) {
   EXPECT_EQ(told.back(), std::pair(tokens, tokens));
 }
 
+TEST_F(StoreJobs, AnAuditLooksAtEveryTextBeforeItAsksForTheFirst) {
+  write_file(folder_ / "text", kLamp);
+  write_file(folder_ / "bad", "caf\xE9");
+  const std::string text = folder_ / "text", bad = folder_ / "bad";
+  std::vector<std::pair<int64_t, int64_t>> told;
+  const OnProgress on_progress = [&](int64_t done, int64_t of) { told.emplace_back(done, of); };
+  EXPECT_THROW(run(Audit{.files = {text, bad}}, on_progress), DataError);
+  EXPECT_THAT(told, ElementsAre(std::pair(0, 2), std::pair(1, 2)));
+  told.clear();
+  EXPECT_THROW(run(Audit{.files = {text}, .controls = bad}, on_progress), DataError);
+  EXPECT_THAT(told, ElementsAre(std::pair(0, 1), std::pair(0, 1)));
+}
+
 TEST_F(StoreJobs, AnAuditLeavesOpenWhatIsTooShortToBeAskedFor) {
   write_file(folder_ / "texts" / "short", "a");
   write_file(folder_ / "texts" / "whole", kLamp);
