@@ -130,8 +130,8 @@ TEST_F(MqarStudy, ARateThatDivergesIsPassedOver) {
   run(settings);
   EXPECT_TRUE(std::filesystem::exists(
       folder_ / "8-tokens-2-pairs/gpt/1-blocks-8-wide-rate-0.01/model/model.safetensors"));
-  EXPECT_FALSE(std::filesystem::exists(
-      folder_ / "8-tokens-2-pairs/gpt/1-blocks-8-wide-rate-1e+30/model"));
+  EXPECT_FALSE(
+      std::filesystem::exists(folder_ / "8-tokens-2-pairs/gpt/1-blocks-8-wide-rate-1e+30/model"));
   const test::TemporaryFolder other;
   settings["learning_rates"] = {1e30};
   EXPECT_THAT(message_of<std::runtime_error>(
