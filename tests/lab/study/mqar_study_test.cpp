@@ -126,14 +126,14 @@ TEST_F(MqarStudy, ARateThatDivergesIsPassedOver) {
                    {"blocks", {1}},
                    {"lengths", {8}},
                    {"pairs", {2}},
-                   {"learning_rates", {1e30, 0.01}}});
+                   {"learning_rates", {1e38, 0.01}}});
   run(settings);
   EXPECT_TRUE(std::filesystem::exists(
       folder_ / "8-tokens-2-pairs/gpt/1-blocks-8-wide-rate-0.01/model/model.safetensors"));
   EXPECT_FALSE(
-      std::filesystem::exists(folder_ / "8-tokens-2-pairs/gpt/1-blocks-8-wide-rate-1e+30/model"));
+      std::filesystem::exists(folder_ / "8-tokens-2-pairs/gpt/1-blocks-8-wide-rate-1e+38/model"));
   const test::TemporaryFolder other;
-  settings["learning_rates"] = {1e30};
+  settings["learning_rates"] = {1e38};
   EXPECT_THAT(message_of<std::runtime_error>(
                   [&] { test::run_quick("benchmarks/mqar", settings, other.path()); }),
               HasSubstr("every learning rate diverges"));

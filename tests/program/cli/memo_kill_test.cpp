@@ -224,12 +224,13 @@ TEST_F(Kills, OfASignalThatIsHeardLeaveNoPartOfANewStore) {
   EXPECT_GE(heard, kSignals / 2);
 }
 
-/// The same while the last files are written, which takes some 260 system calls.
+/// The same while the last files are written, which takes some 260 system calls; in some 160 after
+/// these it is found out whether the store is overfull.
 TEST_F(Kills, OfASignalInTheLastWritesChangeNothing) {
   memorize_all();
   const auto expect_heard = [&](const Arguments& command, const std::string& message) {
     const int64_t calls = start(command, kCounted).system_calls();
-    for (int64_t before_end = 100; before_end < 260; before_end += 40) {
+    for (int64_t before_end = 220; before_end < 380; before_end += 40) {
       std::filesystem::remove_all(path("new"));
       const Outcome run =
           tessera(command, {.system_calls = calls - before_end, .signal_number = SIGINT});
