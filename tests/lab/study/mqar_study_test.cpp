@@ -127,6 +127,7 @@ TEST_F(MqarStudy, ARateThatDivergesIsPassedOver) {
                    {"lengths", {8}},
                    {"pairs", {2}},
                    {"learning_rates", {1e38, 0.01}}});
+  settings["train"]["steps"] = 4;
   run(settings);
   EXPECT_TRUE(std::filesystem::exists(
       folder_ / "8-tokens-2-pairs/gpt/1-blocks-8-wide-rate-0.01/model/model.safetensors"));
