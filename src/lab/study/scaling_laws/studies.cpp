@@ -16,7 +16,12 @@ theory::AssociationTask task_of(const Settings& settings) {
 Settings settings_of(StudyContext& context, Settings paper, const SettingNames& bound) {
   Settings quick = paper;
   quick.runs = std::min(paper.runs, std::max<int64_t>(4, paper.runs / 10));
-  return context.settings(quick, paper, bound);
+  Settings settings = context.settings(quick, paper, bound);
+  context.results().conclude(
+      "A memory is one d × d matrix. It stores which of M outputs belongs to each of N inputs; how "
+      "often input x comes falls as x^-α. T are the inputs seen, γ is the step size where "
+      "the matrix is learned by descent. The error is the share of questions answered wrongly.");
+  return settings;
 }
 
 theory::WeightedBatch Samples::batch(int64_t size) {

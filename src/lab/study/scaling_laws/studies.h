@@ -40,7 +40,7 @@ struct Settings {
 theory::AssociationTask task_of(const Settings& settings);
 
 /// The settings with a tenth of the runs (at least 4 of them) for --quick; the default is the
-/// paper's. bound: as StudyContext::settings has it.
+/// paper's. bound: as StudyContext::settings has it. The report begins with the paper's symbols.
 Settings settings_of(StudyContext& context, Settings paper,
                      const SettingNames& bound = kEverySetting);
 
