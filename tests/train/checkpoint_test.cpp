@@ -90,18 +90,11 @@ TEST_F(CheckpointTest, AStepBeyondEightDigitsIsStillTheLatest) {
   EXPECT_EQ(latest()->state.step, 100000000);
 }
 
-/// Changes one bit of a tensor: only the checksum shows it.
-void damage(const std::filesystem::path& checkpoint) {
-  std::string bytes = read_file(checkpoint);
-  bytes[bytes.size() - 3] ^= 1;
-  write_file(checkpoint, bytes);
-}
-
 TEST_F(CheckpointTest, TheNextBestIsTakenWhereTheBestIsDamaged) {
   save(1, 2.0);
   save(2, 1.0);
   save(3, 3.0);
-  damage(folder / "step-00000002.safetensors");
+  test::damage(folder / "step-00000002.safetensors");
   const auto best = [&] {
     return checkpoints.best([&](const std::string& text) { warnings.push_back(text); });
   };
@@ -109,14 +102,14 @@ TEST_F(CheckpointTest, TheNextBestIsTakenWhereTheBestIsDamaged) {
   EXPECT_THAT(warnings, testing::ElementsAre(HasSubstr("step-00000002.safetensors: is damaged")));
   EXPECT_THAT(names(), testing::ElementsAre("step-00000003.safetensors"));
   EXPECT_TRUE(std::filesystem::exists(folder / "step-00000002.safetensors.damaged"));
-  damage(folder / "step-00000003.safetensors");
+  test::damage(folder / "step-00000003.safetensors");
   EXPECT_FALSE(best().has_value());
 }
 
 TEST_F(CheckpointTest, DamagedOnesAreSetAside) {
   save(1);
   save(2);
-  damage(folder / "step-00000002.safetensors");
+  test::damage(folder / "step-00000002.safetensors");
   EXPECT_EQ(latest()->state.step, 1);
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_THAT(warnings[0], HasSubstr("step-00000002.safetensors: is damaged"));

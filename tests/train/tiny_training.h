@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <torch/nn/module.h>
 
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
@@ -53,6 +54,9 @@ std::function<Metrics()> evaluations_with(std::vector<double> losses);
 
 /// 12 steps of two micro-batches, with everything that can happen in a training happening.
 TrainConfig tiny_config();
+
+/// Changes one bit of a tensor of a checkpoint: only the checksum shows it.
+void damage(const std::filesystem::path& checkpoint);
 
 /// All parameters and buffers in one vector.
 at::Tensor weights_of(const torch::nn::Module& module);

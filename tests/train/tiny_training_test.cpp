@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tessera/base/file.h"
 #include "tessera/tensor/tensor_file.h"
 
 namespace tessera::test {
@@ -84,6 +85,12 @@ TrainConfig tiny_config() {
           .evaluate_every = 4,
           .checkpoint_every = 3,
           .sample_every = 5};
+}
+
+void damage(const std::filesystem::path& checkpoint) {
+  std::string bytes = read_file(checkpoint);
+  bytes[bytes.size() - 3] ^= 1;
+  write_file(checkpoint, bytes);
 }
 
 at::Tensor weights_of(const torch::nn::Module& module) {

@@ -10,11 +10,13 @@
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/base/interrupt.h"
+#include "tessera/train/run_folder.h"
 #include "tests/train/trainer_fixture.h"
 
 namespace tessera {
 namespace {
 
+using test::evaluations_with;
 using test::message_of;
 using test::Recorder;
 using test::timeless_lines;
@@ -144,6 +146,22 @@ TEST_F(TrainerTest, ResumesFromTheOneBeforeADamagedCheckpoint) {
   EXPECT_THAT(recorder.events, testing::StartsWith("<9 10"));
   EXPECT_EQ(recorder.warnings.size(), 1u);
   EXPECT_EQ(logged_steps("run"), logged_steps("whole"));
+}
+
+TEST_F(TrainerTest, EndsWithTheNextBestWhereTheBestCheckpointIsDamaged) {
+  config.evaluate_every = config.checkpoint_every = 4;
+  config.keep_checkpoints = 1;
+  TinyNetwork network;
+  TinyLearner learner(network, config);
+  learner.evaluation = evaluations_with({3, 1, 2});
+  const auto train = [&](Start start) {
+    return tessera::train(learner, RunFolder(folder / "run", start), nullptr, "");
+  };
+  EXPECT_EQ(train(Start::kNew).validation_loss(), 1);
+  const at::Tensor best = weights_of(network);
+  test::damage(folder / "run/checkpoints/step-00000008.safetensors");
+  EXPECT_EQ(train(Start::kResume).validation_loss(), 2) << "of the weights that are saved";
+  EXPECT_FALSE(weights_of(network).equal(best));
 }
 
 TEST_F(TrainerTest, AFinishedRunHasNothingLeftAndMayBeProlonged) {

@@ -102,20 +102,23 @@ void check_certificate_can_be_written(const Erase& erase, const fs::path& store)
 }
 
 /// Throws where another process reads the store, and goes on to: no certificate could be made.
-void check_unread(const store::Ledger& ledger, store::Readers readers,
+void check_unread(const store::Ledger& ledger, store::Readers readers, const Erase::OnNews& on_news,
                   const OnProgress& on_progress) {
   constexpr std::chrono::milliseconds kPause{100};
-  constexpr int kPauses = 100;
-  for (int left = readers == store::Readers::kWait ? kPauses : 0; ledger.is_read(); --left) {
-    if (left == 0)
+  constexpr int64_t kPauses = 100;
+  if (!ledger.is_read()) return;
+  on_news.begins("Waiting for readers");
+  for (int64_t pause = 0; ledger.is_read(); ++pause) {
+    if (readers == store::Readers::kPass || pause == kPauses)
       throw std::runtime_error(
           ledger.path() +
           ": another process has the store open for reading, a server for example, so that the "
           "text could not be erased now; nothing is forgotten and no certificate is written; stop "
           "that process and try again, or forget without a certificate");
-    on_progress(0, 0);
+    on_progress(pause, kPauses);
     std::this_thread::sleep_for(kPause);
   }
+  on_news.begins(Erase::kDoing);
 }
 
 constexpr std::string_view kForgottenOnly =
@@ -153,7 +156,8 @@ void forget(const Erase& erase, const fs::path& store, const std::vector<Forget:
           fmt::format("'{}' was replaced by another process meanwhile", document.id));
     tokens += document.tokens;
   }
-  if (!erase.certificate.empty()) check_unread(writer.ledger(), erase.readers, on_progress);
+  if (!erase.certificate.empty())
+    check_unread(writer.ledger(), erase.readers, on_news, on_progress);
   try {
     for (const Forget::Answer& answer : documents) {
       writer.forget(answer.document.id,

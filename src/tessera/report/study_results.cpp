@@ -147,6 +147,7 @@ std::string StudyResults::summary() const {
 
 std::string StudyResults::html(const Json& config, const Json& manifest) const {
   Page page(heading_.title, heading_.paper + ", " + heading_.figure);
+  if (!introduction_.empty()) page.paragraph(introduction_);
   for (const std::string& sentence : conclusions_) page.conclusion(sentence);
   page.command(heading_.command);
   if (!charts_.empty()) page.section("Pictures");

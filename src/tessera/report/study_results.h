@@ -58,7 +58,9 @@ class StudyResults {
   /// UsageError on another or one that is taken.
   void add_table(const std::string& name, Table table);
   void add_chart(const std::string& name, std::unique_ptr<Chart> chart, std::string caption = "");
-  /// What was found, in a sentence; the report begins with these.
+  /// What a reader has to know first; the report begins with it.
+  void introduce(std::string text) { introduction_ = std::move(text); }
+  /// What was found, in a sentence; these come next, and first on the terminal.
   void conclude(std::string sentence) { conclusions_.push_back(std::move(sentence)); }
   /// Text as it is, for example what a model wrote.
   void add_text(std::string title, std::string text) {
@@ -120,6 +122,7 @@ class StudyResults {
   void draw_points(const ShownSeries& series, LineChart& chart) const;
 
   StudyHeading heading_;
+  std::string introduction_;
   std::vector<std::string> conclusions_;
   std::vector<ResultPoint> points_;
   std::vector<NamedTable> tables_;

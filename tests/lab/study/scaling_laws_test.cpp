@@ -70,6 +70,11 @@ INSTANTIATE_TEST_SUITE_P(ScalingLaws, QuickStudy,
                                            "decoders"));
 
 // In the last column of their tables.
+TEST_F(ScalingLawStudies, ReportsSayWhatTheirSymbolsAre) {
+  run("fig4", {{"runs", 1}, {"inputs", 20}});
+  EXPECT_THAT(written("fig4", "report.html"), HasSubstr("M outputs belongs to each of N inputs"));
+}
+
 TEST_F(ScalingLawStudies, OneRunHasNoStandardError) {
   for (const char* id : {"lemma1", "equation26", "compensation"}) {
     run(id, {{"runs", 1}});

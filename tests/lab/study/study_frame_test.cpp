@@ -154,6 +154,15 @@ TEST(StudyResults, ConclusionsComeFirst) {
   EXPECT_LT(html.find("One is twice the other."), html.find("<div class=\"block command\">"));
 }
 
+TEST(StudyResults, AReportIsIntroducedBeforeItConcludes) {
+  StudyResults results({"A title", "A paper", "figure 1", "tessera study x"});
+  results.conclude("One is twice the other.");
+  results.introduce("N are the inputs.");
+  EXPECT_THAT(results.summary(), Not(HasSubstr("inputs")));
+  const std::string html = results.html(config::Json::object(), config::Json::object());
+  EXPECT_LT(html.find("N are the inputs."), html.find("One is twice the other."));
+}
+
 TEST(StudyResults, WhereNoRatioExistsThereIsNoColumnOfRatios) {
   StudyResults results({"A title", "A paper", "figure 1", "tessera study x"});
   results.compare({"error of a large memory", 0, 0});

@@ -17,7 +17,7 @@ Settings settings_of(StudyContext& context, Settings paper, const SettingNames& 
   Settings quick = paper;
   quick.runs = std::min(paper.runs, std::max<int64_t>(4, paper.runs / 10));
   Settings settings = context.settings(quick, paper, bound);
-  context.results().conclude(
+  context.results().introduce(
       "A memory is one d × d matrix. It stores which of M outputs belongs to each of N inputs; how "
       "often input x comes falls as x^-α. T are the inputs seen, γ is the step size where "
       "the matrix is learned by descent. The error is the share of questions answered wrongly.");

@@ -371,6 +371,19 @@ describe("Remember", () => {
     await two.stop();
   });
 
+  test("shows a hundred documents, and more when asked", async () => {
+    place.store("many", Object.fromEntries(Array.from({length: 101}, (_, i) => [`${1000 + i}.txt`, `The page ${i}.\n`])));
+    const many = await place.serve("--store", place.path("many"));
+    await onPage("#remember", async (page) => {
+      await page.getByRole("button", {name: "Forget 1099.txt"}).waitFor();
+      assert.equal((await names(page)).length, 100);
+      await page.getByRole("button", {name: "Show more of 101 documents"}).click();
+      await page.getByRole("button", {name: "Forget 1100.txt"}).waitFor();
+      assert.equal(await page.getByRole("button", {name: "Show more"}).count(), 0);
+    }, {server: many});
+    await many.stop();
+  });
+
   test("what could not be forgotten can be tried again", () => onPage("#remember", async (page) => {
     const forget = page.getByRole("button", {name: "Forget fox.txt"});
     await forget.click();
